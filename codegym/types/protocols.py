@@ -1,0 +1,199 @@
+"""Where users plug in. Each is structural: no base class is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+from codegym.types.episode import Action, EpisodeResult, History, TokenTrace, Trajectory
+from codegym.types.grade import Assurance, Grade, TestOutcome
+from codegym.types.sandbox import CommandResult
+from codegym.types.task import Task
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+@runtime_checkable
+class Policy(Protocol):
+    """Chooses actions. The only contract a policy has."""
+
+    version: str
+
+    async def act(self, history: History) -> Action:
+        """Return the next action; must not keep state that another episode could see."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class SamplingParams:
+    """How an engine samples: ``temperature`` >= 0, ``top_p`` in (0, 1], ``max_tokens`` > 0."""
+
+    temperature: float = 1.0
+    top_p: float = 1.0
+    max_tokens: int = 1024
+    stop: tuple[str, ...] = ()
+    seed: int | None = None
+
+
+class Engine(Protocol):
+    """Generates tokens."""
+
+    async def generate(self, prompt_ids: list[int], params: SamplingParams) -> TokenTrace:
+        """Sample a continuation of ``prompt_ids``."""
+        ...
+
+
+class Box(Protocol):
+    """The part of a sandbox that a tool may use (a ``codegym.sandbox.Sandbox`` is one)."""
+
+    async def shell(
+        self, command: str, *, timeout_sec: float = ..., max_output_bytes: int = ...
+    ) -> CommandResult:
+        """Run a command in the persistent shell."""
+        ...
+
+    async def exec(
+        self,
+        argv: Sequence[str],
+        *,
+        stdin: bytes = ...,
+        env: Mapping[str, str] = ...,
+        timeout_sec: float = ...,
+        max_output_bytes: int = ...,
+        report: bool = ...,
+    ) -> CommandResult:
+        """Run one program apart from the shell's state."""
+        ...
+
+    async def read(self, path: str, *, max_bytes: int = ...) -> bytes:
+        """Read a regular file."""
+        ...
+
+    async def write(self, path: str, data: bytes, *, executable: bool = ...) -> None:
+        """Write a file, making its folders."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What a tool answers.
+
+    Attributes:
+        output: Text for the policy.
+        exit_code: Of the command it ran, or -1 where it ran none.
+        failing: Shown tests that failed, where the tool ran them; else -1.
+        passing: Shown tests that passed, likewise.
+        submitted: Whether the episode is to end.
+    """
+
+    output: str
+    exit_code: int = -1
+    failing: int = -1
+    passing: int = -1
+    submitted: bool = False
+
+
+class Tool(Protocol):
+    """Something a policy can call."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]  # JSON schema of the arguments
+
+    async def __call__(self, box: Box, /, **arguments: Any) -> ToolResult:
+        """Act in the sandbox. A ``ValueError`` is the policy's doing and becomes the answer."""
+        ...
+
+
+class TaskSource(Protocol):
+    """Where tasks come from: a pack, a file, a curriculum."""
+
+    @property
+    def digest(self) -> str:
+        """Identifies the content; pinned in ``run.json``."""
+        ...
+
+    def sample(self, rng: np.random.Generator) -> Task:
+        """Draw a task."""
+        ...
+
+    def get(self, task_id: str) -> Task:
+        """Return one task. Raises ``NotFoundError``."""
+        ...
+
+    def __iter__(self) -> Iterator[Task]:
+        """All tasks, in a fixed order."""
+        ...
+
+    def observe(self, group: Sequence[EpisodeResult]) -> None:
+        """Learn from outcomes; a fixed pack ignores them."""
+        ...
+
+
+class TaskSampler(Protocol):
+    """Chooses tasks from a pool; a curriculum's heart."""
+
+    def sample(self, pool: Sequence[Task], n: int) -> list[Task]:
+        """Draw ``n`` tasks."""
+        ...
+
+    def observe(self, group: Sequence[EpisodeResult]) -> None:
+        """Learn from outcomes."""
+        ...
+
+    def state_dict(self) -> dict[str, Any]:
+        """All state, as JSON values."""
+        ...
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Put back what ``state_dict`` gave."""
+        ...
+
+    def metrics(self) -> dict[str, float]:
+        """Numbers worth plotting."""
+        ...
+
+
+class Reward(Protocol):
+    """A pure function of grade and trajectory."""
+
+    range: tuple[float, float]
+
+    def __call__(self, grade: Grade, trajectory: Trajectory) -> float:
+        """Return the final reward, within ``range``."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class RunnerCommand:
+    """A program to start: absolute ``argv[0]``, and variables added to the image's."""
+
+    argv: tuple[str, ...]
+    env: Mapping[str, str]
+
+
+class Runner(Protocol):
+    """One test tool (pytest, unittest, cargo…).
+
+    The command writes its report to the file descriptor that ``channel`` names. Everything in it is
+    untrusted: ``parse`` never raises on content, it leaves out what it cannot read.
+    """
+
+    name: str
+    assurance: Assurance
+
+    def payload(self) -> Mapping[str, bytes]:
+        """Files it needs in the sandbox: absolute path to content, laid read-only."""
+        ...
+
+    def command(
+        self, ids: Sequence[str], channel: int, *, python: str, import_paths: Sequence[str]
+    ) -> RunnerCommand:
+        """How to run exactly the tests ``ids`` (or, where empty, to run all that ``select`` finds)."""
+        ...
+
+    def parse(self, report: bytes) -> list[TestOutcome]:
+        """Read a report, in the order written, doubles kept."""
+        ...
