@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Protocol, Self
 
-from codegym.types import Capabilities, Change, CommandResult, Manifest, SandboxSpec
+from codegym.types import Capabilities, Change, CommandResult, Manifest, SandboxSpec, ShellState
 
 DEFAULT_TIMEOUT_SEC = 120.0
 DEFAULT_OUTPUT_BYTES = 64_000
@@ -28,6 +28,11 @@ class Sandbox(ABC):
     """
 
     spec: SandboxSpec
+
+    @property
+    @abstractmethod
+    def state(self) -> ShellState:
+        """The shell's directory and exported variables after its last command."""
 
     @abstractmethod
     async def shell(

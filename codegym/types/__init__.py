@@ -36,6 +36,7 @@ from codegym.types.sandbox import (
     Image,
     Limits,
     SandboxSpec,
+    ShellState,
 )
 from codegym.types.task import Kind, Task
 
@@ -69,6 +70,7 @@ __all__ = [
     "RunnerCommand",
     "SamplingParams",
     "SandboxSpec",
+    "ShellState",
     "StepResult",
     "Tampering",
     "Task",

@@ -66,6 +66,19 @@ class Image:
 
 
 @dataclass(frozen=True, slots=True)
+class ShellState:
+    """What outlives a shell. Untrusted: only ever fed back into a sandbox.
+
+    Attributes:
+        cwd: Its working directory, or ``""`` for the workspace.
+        exports: Its exported variables, as ``export -p`` prints them.
+    """
+
+    cwd: str = ""
+    exports: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class SandboxSpec:
     """All that a sandbox needs to start.
 
@@ -75,6 +88,8 @@ class SandboxSpec:
         limits: What it may use.
         env: Variables added to the image's.
         files: Read-only files laid into the root, absolute path inside to content.
+        mount: Where the workspace is mounted; a build of an image writes elsewhere.
+        state: What the shell starts with: directory and exported variables.
     """
 
     image: Image
@@ -82,6 +97,8 @@ class SandboxSpec:
     limits: Limits = field(default_factory=Limits)
     env: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, bytes] = field(default_factory=dict)
+    mount: str = WORKSPACE
+    state: ShellState = field(default_factory=ShellState)
 
 
 @dataclass(frozen=True, slots=True)
