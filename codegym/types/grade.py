@@ -52,6 +52,7 @@ class Grade:
         pass_to_pass: Fraction of PASS_TO_PASS that pass, 0 to 1 (1.0 where there are none).
         refused: Paths of the work that did not cross, with reasons.
         tampering: What the policy tried. Any entry makes the score 0.0.
+        attempts: What it looked for in vain (the answer in git, say). They change no score.
         assurance: How hard the verdict is to forge by code under test.
         durations_sec: Seconds by phase: ``transfer``, ``start``, ``tests``, ``total``.
         text: A short account a person or a model can learn from; nothing of hidden tests in it.
@@ -66,6 +67,7 @@ class Grade:
     assurance: Assurance = "report_only"
     durations_sec: Mapping[str, float] = field(default_factory=dict)
     text: str = ""
+    attempts: tuple[Tampering, ...] = ()
 
     @property
     def solved(self) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from codegym.types.episode import Action, EpisodeResult, History, TokenTrace, Trajectory
 from codegym.types.grade import Assurance, Grade, TestOutcome
-from codegym.types.sandbox import CommandResult
+from codegym.types.sandbox import WORKSPACE, CommandResult
 from codegym.types.task import Task
 
 if TYPE_CHECKING:
@@ -168,10 +168,11 @@ class Reward(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RunnerCommand:
-    """A program to start: absolute ``argv[0]``, and variables added to the image's."""
+    """A program to start: absolute ``argv[0]``, variables added to the image's, and its input."""
 
     argv: tuple[str, ...]
     env: Mapping[str, str]
+    stdin: bytes = b""
 
 
 class Runner(Protocol):
@@ -189,9 +190,29 @@ class Runner(Protocol):
         ...
 
     def command(
-        self, ids: Sequence[str], channel: int, *, python: str, import_paths: Sequence[str]
+        self,
+        ids: Sequence[str],
+        channel: int,
+        *,
+        python: str,
+        import_paths: Sequence[str],
+        select: Sequence[str] = (),
+        deselect: Sequence[str] = (),
+        config: Sequence[str] = (),
+        root: str = WORKSPACE,
     ) -> RunnerCommand:
-        """How to run exactly the tests ``ids`` (or, where empty, to run all that ``select`` finds)."""
+        """How to run exactly the tests ``ids`` (or, where empty, to run all that ``select`` finds).
+
+        Args:
+            ids: Test ids, in any order.
+            channel: The descriptor for the report, open in the program.
+            python: Absolute path of the interpreter inside.
+            import_paths: Folders put on the import path, relative to ``root``.
+            select: Files and folders that hold the suite's tests, relative to ``root``.
+            deselect: Of those, files, folders and tests that are not the suite's.
+            config: The suite's configuration files, relative to ``root``.
+            root: The project's folder inside; ids are relative to it.
+        """
         ...
 
     def parse(self, report: bytes) -> list[TestOutcome]:
