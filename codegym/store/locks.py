@@ -1,0 +1,50 @@
+"""Locks between processes (and threads), on files that may be removed."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def locked(path: Path, *, shared: bool, wait: bool = True) -> Iterator[bool]:
+    """Hold the lock file at ``path``; yields whether it was got (always so with ``wait``).
+
+    The kernel lets go of it when the process dies. Whoever holds it alone may remove the file.
+    """
+    descriptor = _acquire(path, fcntl.LOCK_SH if shared else fcntl.LOCK_EX, wait)
+    if descriptor is None:
+        yield False
+        return
+    try:
+        yield True
+    finally:
+        # Said outright: a forked child may have the same descriptor, and would keep the lock.
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
+        os.close(descriptor)
+
+
+def _acquire(path: Path, how: int, wait: bool) -> int | None:
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(descriptor, how if wait else how | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(descriptor)
+            return None
+        except BaseException:
+            os.close(descriptor)
+            raise
+        if _is_at(descriptor, path):
+            return descriptor
+        os.close(descriptor)  # it was removed while we waited, so nobody else would see this lock
+
+
+def _is_at(descriptor: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    except FileNotFoundError:
+        return False

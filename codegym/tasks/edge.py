@@ -1,0 +1,50 @@
+"""From outside data to typed values: what pydantic found wrong, in our words."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+#: A place in a file: keys, without list positions.
+Keys = tuple[str, ...]
+
+
+class Strict(BaseModel):
+    """A model for a file's content: no unknown keys, no conversions."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+def first_problem(
+    error: ValidationError, models: Mapping[Keys, type[BaseModel]]
+) -> tuple[str, str]:
+    """Return the field (``"suites.0.name"``) and the problem of the first thing that is wrong.
+
+    Args:
+        error: What pydantic raised.
+        models: The models by place, to suggest the nearest known key.
+    """
+    details = error.errors(include_url=False, include_context=False)
+    # A misspelt key is said before the missing one that it should have been.
+    first = next((d for d in details if d["type"] == "extra_forbidden"), details[0])
+    location = tuple(str(part) for part in first["loc"])
+    field = ".".join(location)
+    if first["type"] != "extra_forbidden":
+        problem = first["msg"].removeprefix("Value error, ")
+        return field, problem[:1].lower() + problem[1:]
+    keys = tuple(part for part in location if not part.isdigit())
+    known = list(models[keys[:-1]].model_fields) if keys[:-1] in models else []
+    near = difflib.get_close_matches(keys[-1], known, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(known)}"
+    return field, f"unknown key; {hint}"
+
+
+def require_inside(path: str) -> str:
+    """Return a relative POSIX path that stays inside its folder, or raise ``ValueError``."""
+    pure = PurePosixPath(path)
+    if not path or pure.is_absolute() or ".." in pure.parts or not path.isprintable():
+        raise ValueError(f"{path!r} must be a relative path inside the folder")
+    return path

@@ -1,0 +1,240 @@
+"""An environment: a repository, its image and its suites, as ``environment.toml`` says."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from codegym.errors import DataError, NotFoundError
+from codegym.tasks import environment_file as edge
+from codegym.tasks.edge import first_problem
+from codegym.types import Limits
+
+FILE_NAME = "environment.toml"
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """One test suite of a repository.
+
+    Attributes:
+        name: Unique in the environment.
+        runner: A runner's name, or ``module:attr``.
+        select: Files, folders or test ids that make it up, relative to ``subdir``.
+        deselect: Files, folders or test ids that are left out.
+        import_paths: Folders that its tests import from.
+        config: Files that configure it; laid over from the trusted copy.
+        timeout_sec: Wall time of one run of all of it.
+    """
+
+    name: str
+    runner: str
+    select: tuple[str, ...]
+    deselect: tuple[str, ...]
+    import_paths: tuple[str, ...]
+    config: tuple[str, ...]
+    timeout_sec: float
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """A process that tests need; ``start`` and ``ready`` are shell commands inside the sandbox."""
+
+    name: str
+    start: str
+    ready: str
+
+
+@dataclass(frozen=True, slots=True)
+class ImageSpec:
+    """What an environment's image is made of.
+
+    Attributes:
+        python: A version specifier, for example ``">=3.11"``.
+        requirements: Lock file of pinned dependencies, or None.
+        dockerfile: For container backends, or None.
+        digest: A ready image in place of ``dockerfile`` (``"python@sha256:…"``), or ``""``.
+        system_packages: Packages of the system that it needs.
+        env: Variables of every process in the sandbox.
+        install: Shell commands that install what is not in ``requirements``.
+        build: Shell commands that build the repository, run in its tree.
+        import_paths: Folders of the tree that Python imports from.
+        build_secrets: Names of the host's variables that a build may read; never in a layer.
+    """
+
+    python: str
+    requirements: Path | None
+    dockerfile: Path | None
+    digest: str
+    system_packages: tuple[str, ...]
+    env: Mapping[str, str]
+    install: tuple[str, ...]
+    build: tuple[str, ...]
+    import_paths: tuple[str, ...]
+    build_secrets: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Edits:
+    """Where a policy may edit: globs as in a ``.gitignore`` (``pathspec.GitIgnoreSpec``).
+
+    ``protected`` wins over ``permitted``: grading lays such paths over from the trusted copy.
+    """
+
+    permitted: tuple[str, ...]
+    protected: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Environment:
+    """A repository made into an environment.
+
+    Attributes:
+        folder: Where ``environment.toml`` lies.
+        history: The repository's true history, in git's fast-export format.
+        head: Full hash of its newest commit.
+        subdir: The project's folder in the repository; ``"."`` for the root.
+        command_timeout_sec: Wall time of one command of a policy.
+    """
+
+    name: str
+    summary: str
+    language: str
+    license: str
+    folder: Path
+    history: Path
+    head: str
+    subdir: str
+    image: ImageSpec
+    suites: tuple[Suite, ...]
+    services: tuple[Service, ...]
+    edits: Edits
+    limits: Limits
+    command_timeout_sec: float
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 over ``environment.toml``, requirements, dockerfile and history."""
+        parts = (
+            self.folder / FILE_NAME,
+            self.image.requirements,
+            self.image.dockerfile,
+            self.history,
+        )
+        total = hashlib.sha256()
+        for part in parts:
+            content = b"" if part is None else hashlib.sha256(part.read_bytes()).digest()
+            total.update(len(content).to_bytes(8, "big") + content)
+        return total.hexdigest()
+
+    def suite(self, name: str) -> Suite:
+        """Return one suite. Raises ``NotFoundError``."""
+        for suite in self.suites:
+            if suite.name == name:
+                return suite
+        known = [suite.name for suite in self.suites]
+        raise NotFoundError(f"suite of environment {self.name!r}", name, known)
+
+
+def load_environment(folder: Path) -> Environment:
+    """Read an environment's folder.
+
+    Raises:
+        DataError: ``environment.toml`` is missing or wrong, or a file that it names is not there;
+            says file, line where known, key, and the nearest known key.
+    """
+    folder = folder.absolute()
+    path = folder / FILE_NAME
+    try:
+        content = path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        raise DataError(path, "no such file; every environment's folder has one") from None
+    except OSError as error:
+        raise DataError(path, f"cannot be read: {error.strerror}") from error
+    try:
+        text = content.decode("utf-8")
+        raw = tomllib.loads(text)
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise DataError(path, "not UTF-8 text", line=line) from None
+    except tomllib.TOMLDecodeError as error:
+        found = re.search(r"at line (\d+)", str(error))
+        line = int(found.group(1)) if found else text.count("\n") + 1
+        raise DataError(path, f"not TOML: {error}", line=line) from None
+    try:
+        parsed = edge.EnvironmentFile.model_validate(raw)
+    except ValidationError as error:
+        field, problem = first_problem(error, edge.MODELS)
+        raise DataError(path, problem, line=_line_of(text, field), field=field) from None
+    return _from_file(folder, text, parsed)
+
+
+def _from_file(folder: Path, text: str, parsed: edge.EnvironmentFile) -> Environment:
+    def named(key: str, name: str) -> Path:
+        """Return a file that ``environment.toml`` names; it must lie in the folder."""
+        found = folder / name
+        if found.is_file() and found.resolve().is_relative_to(folder.resolve()):
+            return found
+        problem = "leads out of the folder" if found.is_file() else f"no such file in {folder}"
+        raise DataError(
+            folder / FILE_NAME, f"{name!r}: {problem}", line=_line_of(text, key), field=key
+        )
+
+    image, limits = parsed.image, parsed.limits
+    requirements, dockerfile = image.requirements, image.dockerfile
+    return Environment(
+        name=parsed.name,
+        summary=parsed.summary,
+        language=parsed.language,
+        license=parsed.license,
+        folder=folder,
+        history=named("history", parsed.history),
+        head=parsed.head,
+        subdir=parsed.subdir,
+        image=ImageSpec(
+            python=image.python,
+            requirements=named("image.requirements", requirements) if requirements else None,
+            dockerfile=named("image.dockerfile", dockerfile) if dockerfile else None,
+            digest=image.digest,
+            system_packages=tuple(image.system_packages),
+            env=dict(image.env),
+            install=tuple(image.install),
+            build=tuple(image.build),
+            import_paths=tuple(image.import_paths),
+            build_secrets=tuple(image.build_secrets),
+        ),
+        suites=tuple(_suite(suite) for suite in parsed.suites),
+        services=tuple(Service(s.name, s.start, s.ready) for s in parsed.services),
+        edits=Edits(tuple(parsed.edits.permitted), tuple(parsed.edits.protected)),
+        limits=Limits(
+            limits.memory_mb, limits.disk_mb, limits.processes, limits.files, limits.cpus
+        ),
+        command_timeout_sec=limits.command_timeout_sec,
+    )
+
+
+def _suite(suite: edge.SuiteTable) -> Suite:
+    return Suite(
+        name=suite.name,
+        runner=suite.runner,
+        select=tuple(suite.select),
+        deselect=tuple(suite.deselect),
+        import_paths=tuple(suite.import_paths),
+        config=tuple(suite.config),
+        timeout_sec=suite.timeout_sec,
+    )
+
+
+def _line_of(text: str, field: str) -> int | None:
+    """Return the line where a key is set, if exactly one line sets a key of that name."""
+    key = [part for part in field.split(".") if not part.isdigit()][-1]
+    pattern = re.compile(rf"^\s*(?:\[+\s*)?['\"]?{re.escape(key)}['\"]?\s*(?:=|\])", re.MULTILINE)
+    found = [text.count("\n", 0, match.start(0)) + 1 for match in pattern.finditer(text)]
+    return found[0] if len(found) == 1 else None

@@ -1,0 +1,264 @@
+"""What many tests need: a complete environment, small enough to make anew in each."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+from codegym.tasks import Environment, load_environment
+from codegym.types import Task
+
+_BUNDLED_LOCK = Path(__file__).parent.parent / "environments" / "kvlog" / "requirements.lock"
+
+_TOML = """\
+name = "tiny"
+summary = "Arithmetic on short lists"
+language = "python"
+license = "Apache-2.0"
+history = "history.fast-export"
+head = "{head}"
+subdir = "."
+services = []
+
+[image]
+python = ">=3.11"
+requirements = "requirements.lock"
+dockerfile = "Dockerfile"
+system_packages = []
+env = {{ }}
+install = []
+build = []
+import_paths = ["src"]
+build_secrets = []
+
+[[suites]]
+name = "unit"
+runner = "pytest"
+select = ["tests"]
+deselect = []
+import_paths = ["src"]
+config = ["pyproject.toml", "tests/conftest.py"]
+timeout_sec = 60.0
+
+[edits]
+permitted = ["src/**", "*.md", "docs/**", "tests/**"]
+protected = ["tests/**", "pyproject.toml", "**/conftest.py"]
+
+[limits]
+memory_mb = 512
+disk_mb = 64
+processes = 64
+files = 5000
+command_timeout_sec = 30.0
+"""
+
+_PYPROJECT = """\
+[project]
+name = "tinycalc"
+version = "0.1.0"
+
+[tool.pytest.ini_options]
+testpaths = ["tests"]
+addopts = "-q"
+"""
+
+_CONFTEST = """\
+import pytest
+
+
+@pytest.fixture
+def numbers():
+    return [3, 1, 2]
+"""
+
+_ARITH = '''\
+"""Sums."""
+
+
+def total(numbers):
+    """Return the sum."""
+    result = 0
+    for number in numbers:
+        result += number
+    return result
+
+
+def mean(numbers):
+    """Return the arithmetic mean; 0 of nothing."""
+    if not numbers:
+        return 0
+    return total(numbers) / len(numbers)
+'''
+
+_TEST_ARITH = """\
+from tinycalc.arith import mean, total
+
+
+def test_total(numbers):
+    assert total(numbers) == 6
+
+
+def test_total_of_nothing():
+    assert total([]) == 0
+
+
+def test_mean(numbers):
+    assert mean(numbers) == 2
+
+
+def test_mean_of_nothing():
+    assert mean([]) == 0
+"""
+
+_ORDER_BROKEN = '''\
+"""Order statistics."""
+
+
+def largest(numbers):
+    """Return the largest number."""
+    return sorted(numbers)[-1]
+
+
+def median(numbers):
+    """Return the middle number; the mean of the middle two where there are two."""
+    ordered = sorted(numbers)
+    return ordered[len(ordered) // 2]
+'''
+
+_ORDER_FIXED = _ORDER_BROKEN.replace(
+    "    return ordered[len(ordered) // 2]\n",
+    "    middle = len(ordered) // 2\n"
+    "    if len(ordered) % 2 == 0:\n"
+    "        return (ordered[middle - 1] + ordered[middle]) / 2\n"
+    "    return ordered[middle]\n",
+)
+
+_TEST_ORDER = """\
+from tinycalc.order import largest, median
+
+
+def test_largest(numbers):
+    assert largest(numbers) == 3
+
+
+def test_median_of_odd(numbers):
+    assert median(numbers) == 2
+"""
+
+_TEST_ORDER_FIXED = (
+    _TEST_ORDER
+    + """
+
+def test_median_of_even():
+    assert median([4, 1, 2, 3]) == 2.5
+"""
+)
+
+#: Each commit's message and the files that it writes.
+_COMMITS: tuple[tuple[str, dict[str, str]], ...] = (
+    (
+        "Sums and means",
+        {
+            "README.md": "# tinycalc\n\nArithmetic on short lists.\n",
+            "pyproject.toml": _PYPROJECT,
+            "src/tinycalc/__init__.py": "",
+            "src/tinycalc/arith.py": _ARITH,
+            "tests/conftest.py": _CONFTEST,
+            "tests/test_arith.py": _TEST_ARITH,
+        },
+    ),
+    (
+        "Largest and median",
+        {"src/tinycalc/order.py": _ORDER_BROKEN, "tests/test_order.py": _TEST_ORDER},
+    ),
+    (
+        "The median of an even number of numbers is the mean of the middle two",
+        {"src/tinycalc/order.py": _ORDER_FIXED, "tests/test_order.py": _TEST_ORDER_FIXED},
+    ),
+)
+
+_REQUIREMENTS = """\
+iniconfig==2.3.0
+packaging==25.0
+pluggy==1.6.0
+pygments==2.19.2
+pytest==9.0.2
+"""
+
+_DOCKERFILE = """\
+FROM python:3.11-slim
+COPY requirements.lock /tmp/requirements.lock
+RUN python -m venv /opt/venv && /opt/venv/bin/pip install --no-cache-dir -r /tmp/requirements.lock
+"""
+
+
+def git(folder: Path, *arguments: str, date: str = "2024-01-01T00:00:00+0000") -> str:
+    """Run git, apart from the machine's configuration, with fixed names and dates."""
+    who = {"NAME": "Tiny", "EMAIL": "tiny@example.org", "DATE": date}
+    env = {
+        f"GIT_{role}_{key}": value for role in ("AUTHOR", "COMMITTER") for key, value in who.items()
+    }
+    env |= {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(folder), "GIT_CONFIG_NOSYSTEM": "1"}
+    command = ["git", "-C", str(folder), *arguments]
+    return subprocess.run(command, env=env, check=True, capture_output=True, text=True).stdout
+
+
+def make_tiny_repository(folder: Path) -> list[str]:
+    """Make ``tinycalc``'s repository in ``folder``; returns its commits' hashes, oldest first."""
+    folder.mkdir(parents=True, exist_ok=True)
+    git(folder, "init", "-q", "-b", "main")
+    hashes = []
+    for day, (message, files) in enumerate(_COMMITS, start=1):
+        for name, text in files.items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        git(folder, "add", "-A")
+        git(folder, "commit", "-q", "-m", message, date=f"2024-01-{day:02}T12:00:00+0000")
+        hashes.append(git(folder, "rev-parse", "HEAD").strip())
+    return hashes
+
+
+def make_tiny_environment(folder: Path) -> Environment:
+    """Write a complete environment named ``tiny`` into ``folder`` (made if it is not there).
+
+    Its history has three commits; the last one fixes a bug that a test of the same commit shows.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    repository = folder / ".making"
+    head = make_tiny_repository(repository)[-1]
+    (folder / "history.fast-export").write_text(git(repository, "fast-export", "main"))
+    subprocess.run(["rm", "-rf", str(repository)], check=True)
+    bundled = _BUNDLED_LOCK.read_text() if _BUNDLED_LOCK.is_file() else _REQUIREMENTS
+    (folder / "requirements.lock").write_text(bundled)
+    (folder / "Dockerfile").write_text(_DOCKERFILE)
+    (folder / "README.md").write_text("# tiny\n")
+    (folder / "environment.toml").write_text(_TOML.format(head=head))
+    return load_environment(folder)
+
+
+def tiny_task(environment: Environment) -> Task:
+    """The task made from the last commit: ``median`` of an even number of numbers."""
+    repository = environment.folder / ".making"
+    _, base, head = make_tiny_repository(repository)
+    patch = git(repository, "diff", base, head, "--", "src")
+    test_patch = git(repository, "diff", base, head, "--", "tests")
+    subprocess.run(["rm", "-rf", str(repository)], check=True)
+    arith = ("test_total", "test_total_of_nothing", "test_mean", "test_mean_of_nothing")
+    order = ("test_largest", "test_median_of_odd")
+    return Task(
+        instance_id="tiny-median",
+        environment=environment.name,
+        base_commit=base,
+        patch=patch,
+        test_patch=test_patch,
+        fail_to_pass=("tests/test_order.py::test_median_of_even",),
+        pass_to_pass=(
+            *(f"tests/test_arith.py::{name}" for name in arith),
+            *(f"tests/test_order.py::{name}" for name in order),
+        ),
+        problem_statement="The median of [4, 1, 2, 3] is 3; it should be 2.5.",
+        repo="tinycalc",
+        created_at="2024-01-03T12:00:00+00:00",
+        provenance={"generator": "history", "commit": head},
+    )
