@@ -1,0 +1,25 @@
+"""The files of a run folder.
+
+run.json                     what the run is pinned to
+episodes.jsonl               one line for each finished episode, appended
+trajectories/<index>.jsonl   a header, then one line for each turn, appended as it happens
+checkpoints/<index>.json     where a long episode was, replaced atomically
+lock                         held by the one writer
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+RUN_FILE, EPISODES_FILE, LOCK_FILE = "run.json", "episodes.jsonl", "lock"
+TRAJECTORIES, CHECKPOINTS = "trajectories", "checkpoints"
+
+
+def trajectory_file(run: Path, index: int) -> Path:
+    """Where an episode's turns are."""
+    return run / TRAJECTORIES / f"{index:06d}.jsonl"
+
+
+def checkpoint_file(run: Path, index: int) -> Path:
+    """Where a long episode's checkpoint is."""
+    return run / CHECKPOINTS / f"{index:06d}.json"
