@@ -10,22 +10,22 @@ from codegym.runs import EpisodeRecord, summarize, wilson
 from codegym.types import Attestation, Grade, Manifest, Tampering
 
 RECORD = EpisodeRecord(
-    0,
-    "t",
-    0,
-    3,
-    10,
-    True,
-    False,
-    1.0,
-    Grade(1.0),
-    "",
-    "",
-    "",
-    0.01,
-    2.0,
-    Attestation({}),
-    Manifest(),
+    index=0,
+    task_id="t",
+    seed=0,
+    steps=3,
+    tokens=10,
+    terminated=True,
+    truncated=False,
+    reward=1.0,
+    grade=Grade(1.0),
+    fault="",
+    error="",
+    diff="",
+    reset_sec=0.01,
+    seconds=2.0,
+    attestation=Attestation({}),
+    work=Manifest(),
 )
 FAILED = Grade(0.0, tampering=(Tampering("git", "", "x"),))
 
