@@ -1,0 +1,1 @@
+"""Workspaces: fresh trees with a one-commit ``.git``, what attests them, and the way back."""
