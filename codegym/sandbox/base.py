@@ -1,6 +1,6 @@
 """The sandbox: where code runs. One small interface; every backend passes one conformance suite.
 
-Covered: the code inside reaches no network, no file of the host, no process outside, and cannot gain
+Covered: the code inside reaches no network, no file of the host, no process outside, and gains no
 privileges; limits hold as ``Capabilities`` declares. Not covered: a kernel flaw; what code inside
 does to its own workspace, which is why nothing it prints decides a reward.
 """
@@ -23,8 +23,8 @@ MAX_READ_BYTES = 16 * 1024 * 1024
 class Sandbox(ABC):
     """One running sandbox over one workspace. Not safe for concurrent calls.
 
-    Raises (every method): ``SandboxError`` where the infrastructure broke. What the code inside does
-    (exit, hang, exhaust its limits) is never an error: it is in the result.
+    Raises (every method): ``SandboxError`` where the infrastructure broke. What the code inside
+    does (exit, hang, exhaust its limits) is never an error: it is in the result.
     """
 
     spec: SandboxSpec
@@ -44,8 +44,8 @@ class Sandbox(ABC):
     ) -> CommandResult:
         """Run a command in the persistent shell: directory, variables and functions are kept.
 
-        Standard input is ``/dev/null``. A command that ends the shell, or passes its time, ends every
-        process in the sandbox; the next command finds files, directory and exported variables.
+        Standard input is ``/dev/null``. A command that ends the shell, or passes its time, ends
+        every process in the sandbox; the next finds files, directory and exported variables.
         """
 
     @abstractmethod
@@ -137,7 +137,10 @@ class Sandbox(ABC):
         return self
 
     async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        tb: TracebackType | None,
     ) -> None:
         await self.stop()
 

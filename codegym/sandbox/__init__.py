@@ -1,0 +1,1 @@
+"""Where code runs: the interface, its backends, and the images they start from."""

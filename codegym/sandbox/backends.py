@@ -1,0 +1,41 @@
+"""Choosing a backend by name."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from codegym.errors import UnavailableError, UsageError
+from codegym.sandbox.base import Backend
+from codegym.store import LayerStore
+
+_BUILTIN = {"bubblewrap": "codegym.sandbox.bubblewrap:Bubblewrap"}
+_AUTO = ("bubblewrap",)
+
+
+def pick(name: str = "auto", *, store: LayerStore | None = None) -> Backend:
+    """Return a backend; call it within a running event loop.
+
+    Args:
+        name: A backend's name, ``module:attr``, or ``"auto"``: the first that works here.
+        store: Where its layers are.
+
+    Raises:
+        UnavailableError: It does not work here; says how to mend that. Nothing is ever run
+            unisolated instead.
+    """
+    from codegym.plugins import load
+
+    names = _AUTO if name == "auto" else (name,)
+    problems: list[UnavailableError] = []
+    for each in names:
+        made = load("sandboxes", each, _BUILTIN)
+        if not callable(made):
+            raise UsageError(f"sandbox {each!r} is not a backend")
+        backend = cast("Backend", made(store))
+        try:
+            backend.capabilities()
+        except UnavailableError as error:
+            problems.append(error)
+            continue
+        return backend
+    raise problems[0]

@@ -1,0 +1,199 @@
+"""One sandbox: its disk, its bubblewrap, its end."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import signal
+from dataclasses import dataclass
+
+from . import cgroup
+from . import syscalls as sc
+from .namespace import ALIASES, BOXES, INSIDE_ID, LAYERS
+
+_FIRST_HIGH_FD = 64  # sources of dup2 stay clear of its targets
+
+
+@dataclass
+class Start:
+    """A request to start a box: see ``SandboxSpec``; all paths are relative to the layer store."""
+
+    box: str
+    layers: list[str]
+    lower: str
+    mount: str
+    env: dict[str, str]
+    files: list[str]
+    command: list[str]
+    limits: dict[str, float]
+
+
+@dataclass
+class Box:
+    """One sandbox. Its tmpfs outlives its processes, until ``free``."""
+
+    name: str
+    start: Start
+    monitor: int = 0  # pid of bubblewrap
+    first: int = 0  # pid of the first process inside, as seen here
+    pidfd: int = -1  # readable once no process is left inside
+    reason: str = ""  # why it was killed, where we killed it
+    group: cgroup.Group | None = None
+
+    @property
+    def folder(self) -> str:
+        """Its tmpfs: upper layer, work folder, ``/tmp`` and home."""
+        return f"{BOXES}/{self.name}"
+
+    @property
+    def lower(self) -> str:
+        """The lower layer of its workspace, under a random name."""
+        return f"{self.folder}/lower"
+
+    def make(self) -> None:
+        """Mount its disk: sized, so that the limit is the kernel's."""
+        os.mkdir(self.folder, 0o700)
+        limits = self.start.limits
+        options = f"mode=0700,size={int(limits['disk_mb'])}m,nr_inodes={int(limits['files'])}"
+        sc.mount("tmpfs", self.folder, "tmpfs", sc.MS_NOSUID | sc.MS_NODEV, options)
+        for part in ("up", "wk", "tmp", "home", "lower", "merged"):
+            os.mkdir(f"{self.folder}/{part}", 0o755)
+        sc.mount(f"{LAYERS}/{self.start.lower}", self.lower, None, sc.MS_BIND)
+
+    def free(self) -> None:
+        """Drop its disk. Its processes are gone already."""
+        sc.umount(self.folder, sc.MNT_DETACH)
+        os.rmdir(self.folder)
+        if self.group:
+            self.group.remove()
+
+    def spawn(self, bwrap: str, fds: list[int], alias: Alias, filter_program: bytes) -> bytes:
+        """Start bubblewrap.
+
+        Args:
+            bwrap: Its path.
+            fds: Output, command, status, input and report descriptors, then one for each file;
+                inside they are 2 (and 1), 3, 4, 5 and 6.
+            alias: Gives layers their random names.
+            filter_program: The seccomp filter.
+
+        Returns:
+            What bubblewrap says of itself (JSON), or ``b""`` where it failed before.
+        """
+        start = self.start
+        points = ["/proc", "/dev", "/tmp", HOME, start.mount]
+        files = {path: _take(fd) for path, fd in zip(start.files, fds[5:], strict=True)}
+        arguments = self._arguments(alias, alias.skeleton(points, files))
+        info_read, info_write = os.pipe()
+        high = [
+            _lift(fd) for fd in (*fds[:5], _memory(arguments), _memory(filter_program), info_write)
+        ]
+        actions: list[tuple[int, int, int] | tuple[int, int, str, int, int]] = [
+            (os.POSIX_SPAWN_OPEN, 0, "/dev/null", os.O_RDONLY, 0),
+            (os.POSIX_SPAWN_DUP2, high[0], 1),
+            *((os.POSIX_SPAWN_DUP2, fd, low) for low, fd in enumerate(high, start=2)),
+        ]
+        argv = ["bwrap", "--args", "7", "--", *self.start.command]
+        try:
+            self.monitor = os.posix_spawn(bwrap, argv, {}, file_actions=actions)
+        finally:
+            for descriptor in high:
+                os.close(descriptor)
+        return _read_json(info_read)
+
+    def _arguments(self, alias: Alias, skeleton: str) -> bytes:
+        start = self.start
+        words = [
+            *("--unshare-user", "--disable-userns", "--unshare-ipc", "--unshare-pid"),
+            *("--unshare-net", "--unshare-uts", "--unshare-cgroup-try", "--hostname", "box"),
+            *("--uid", str(INSIDE_ID), "--gid", str(INSIDE_ID), "--cap-drop", "ALL"),
+            *("--die-with-parent", "--new-session", "--as-pid-1", "--clearenv"),
+            *("--seccomp", "8", "--info-fd", "9"),
+        ]
+        for layer in reversed(start.layers):
+            words += ["--overlay-src", alias(layer)]
+        words += ["--overlay-src", skeleton]
+        words += ["--ro-overlay", "/", "--proc", "/proc", "--dev", "/dev"]
+        words += ["--size", str(64 << 20), "--tmpfs", "/dev/shm", "--remount-ro", "/dev"]
+        words += ["--overlay-src", self.lower]
+        words += ["--overlay", f"{self.folder}/up", f"{self.folder}/wk", start.mount]
+        words += ["--bind", f"{self.folder}/tmp", "/tmp", "--bind", f"{self.folder}/home", HOME]
+        for key, value in start.env.items():
+            words += ["--setenv", key, value]
+        words += ["--remount-ro", "/", "--chdir", start.mount]
+        return b"".join(os.fsencode(word) + b"\0" for word in words)
+
+    def kill(self, reason: str = "") -> None:
+        """Kill the first process inside; the kernel kills all the others with it."""
+        self.reason = self.reason or reason
+        if self.first:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.first, signal.SIGKILL)
+
+
+#: The home folder inside.
+HOME = "/home/agent"
+
+
+class Alias:
+    """Layers under random names, since a sandbox can read the names of its mounts."""
+
+    def __init__(self) -> None:
+        self._names: dict[str, str] = {}
+
+    def __call__(self, layer: str) -> str:
+        """A random path at which ``layer`` is mounted."""
+        if layer not in self._names:
+            target = self._names[layer] = _random_folder()
+            sc.mount(f"{LAYERS}/{layer}", target, None, sc.MS_BIND)
+        return self._names[layer]
+
+    def skeleton(self, points: list[str], files: dict[str, bytes]) -> str:
+        """A layer that has the mount points and the files that a start adds to its root."""
+        digest = hashlib.sha256(repr((points, sorted(files.items()))).encode()).hexdigest()
+        if digest not in self._names:
+            target = self._names[digest] = _random_folder()
+            for point in points:
+                os.makedirs(target + point, exist_ok=True)
+            for path, data in files.items():
+                os.makedirs(os.path.dirname(target + path), exist_ok=True)
+                with open(target + path, "wb") as file:
+                    file.write(data)
+        return self._names[digest]
+
+
+def _random_folder() -> str:
+    path = f"{ALIASES}/{os.urandom(6).hex()}"
+    os.mkdir(path)
+    return path
+
+
+def _take(descriptor: int) -> bytes:
+    with open(descriptor, "rb") as file:
+        return file.read()
+
+
+def _lift(descriptor: int) -> int:
+    high = fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, _FIRST_HIGH_FD)
+    os.close(descriptor)
+    return high
+
+
+def _memory(data: bytes) -> int:
+    descriptor = os.memfd_create("data", os.MFD_CLOEXEC)
+    os.write(descriptor, data)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return descriptor
+
+
+def _read_json(descriptor: int) -> bytes:
+    """Read one JSON object, or less where the writer died."""
+    data = b""
+    try:
+        while not data.rstrip().endswith(b"}") and (part := os.read(descriptor, 4096)):
+            data += part
+    finally:
+        os.close(descriptor)
+    return data

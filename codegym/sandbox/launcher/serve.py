@@ -1,0 +1,264 @@
+"""The launcher's requests.
+
+Each message on the socket is one JSON object; descriptors travel beside it. A request has ``id``
+and ``op``; its reply has the same ``id`` and either ``error`` or the answer. A message without
+``id`` is an event: ``{"exited": box, "status": n, "reason": "…"}``, a sandbox that ended by itself.
+
+    start    start processes in a box (made where it is new)     -> {}
+    kill     end its processes; answers when none is left        -> {"status": n}
+    collect  read its work into the descriptor sent along        -> {}
+    copy     pause it and copy its files into a new box          -> {}
+    free     kill, then drop its disk                            -> {}
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import selectors
+import signal
+import socket
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from . import cgroup, copying, transfer
+from . import syscalls as sc
+from .box import Alias, Box, Start
+from .namespace import Config, enter
+
+_POLL_SEC = 0.2
+_MAX_MESSAGE = 1 << 18
+_MAX_FDS = 64
+_OWN_PROCESSES = 4  # bubblewrap, and this launcher while it starts it
+
+Request = dict[str, Any]
+Callback = Callable[[int], None]
+
+
+class Server:
+    """Serves one gym process until its end of the socket closes."""
+
+    def __init__(
+        self, config: Config, roots: tuple[cgroup.Root, ...], filter_program: bytes
+    ) -> None:
+        self._config, self._roots, self._filter = config, roots, filter_program
+        self._socket = socket.socket(fileno=config.socket_fd)
+        self._selector = selectors.DefaultSelector()
+        self._selector.register(self._socket, selectors.EVENT_READ, None)
+        self._boxes: dict[str, Box] = {}
+        self._killing: dict[str, list[Callable[[int], None]]] = {}
+        self._alias = Alias()
+        self._group = self._move_on()
+        self._hard_memory = any("memory" in root.controllers for root in roots)
+
+    def run(self) -> None:
+        """Serve."""
+        self._send({"ready": sorted({c for root in self._roots for c in root.controllers})})
+        while True:
+            events = self._selector.select(_POLL_SEC if self._must_poll() else None)
+            for key, _ in events:
+                if key.data is None:
+                    if not self._receive():
+                        return
+                else:
+                    self._selector.unregister(key.fd)
+                    os.close(key.fd)
+                    key.data()
+            if not self._hard_memory:
+                self._poll_memory()
+
+    # -- requests ---------------------------------------------------------------------------------
+
+    def _receive(self) -> bool:
+        message, fds, _, _ = socket.recv_fds(self._socket, _MAX_MESSAGE, _MAX_FDS)
+        if not message:
+            return False
+        request: Request = json.loads(message)
+        number = request["id"]
+        try:
+            getattr(self, f"_op_{request.pop('op')}")(request, fds)
+        except (OSError, KeyError) as error:
+            for descriptor in fds:
+                with contextlib.suppress(OSError):  # some were used before it failed
+                    os.close(descriptor)
+            self._send({"id": number, "error": f"{error}"})
+        return True
+
+    def _op_start(self, request: Request, fds: list[int]) -> None:
+        number = request.pop("id")
+        start = Start(**request)
+        box = self._boxes.get(start.box)
+        if box is None:
+            box = self._new_box(start)
+        box.start, box.reason = start, ""
+        old, box.group = box.group, self._group
+        if box.group:
+            limits = start.limits
+            box.group.limit(
+                int(limits["memory_mb"]), int(limits["processes"]) + _OWN_PROCESSES, limits["cpus"]
+            )
+        info = box.spawn(self._config.bwrap, fds, self._alias, self._filter)
+        if not info.strip():
+            _, status = os.waitpid(box.monitor, 0)
+            self._send({"id": number, "error": f"bubblewrap ended with status {status >> 8}"})
+            return
+        box.first = json.loads(info)["child-pid"]
+        self._watch(box.first, lambda: self._exited(box))
+        self._send({"id": number})
+        self._group = self._move_on()  # after the answer: this can wait for the kernel
+        if old:
+            old.remove()
+
+    def _op_kill(self, request: Request, _fds: list[int]) -> None:
+        self._kill(
+            request["box"], lambda status: self._send({"id": request["id"], "status": status})
+        )
+
+    def _op_free(self, request: Request, _fds: list[int]) -> None:
+        def done(_status: int) -> None:
+            box = self._boxes.pop(request["box"], None)
+            if box is not None:
+                box.free()
+            self._send({"id": request["id"]})
+
+        self._kill(request["box"], done)
+
+    def _op_collect(self, request: Request, fds: list[int]) -> None:
+        box = self._boxes[request["box"]]
+        merged = f"{box.folder}/merged"
+        options = f"lowerdir={box.folder}/up:{box.lower},userxattr"
+        flags = sc.MS_RDONLY | sc.MS_NOSUID | sc.MS_NODEV
+        sc.mount("overlay", merged, "overlay", flags, options)
+        report = fds[0]
+
+        def work() -> None:
+            transfer.read_work(f"{box.folder}/up", merged, box.lower, report)
+
+        def done(status: int) -> None:
+            sc.umount(merged, sc.MNT_DETACH)
+            self._answer(request["id"], status, "reading the work failed")
+
+        self._in_child(work, done)
+        os.close(report)
+
+    def _op_copy(self, request: Request, _fds: list[int]) -> None:
+        source = self._boxes[request["box"]]
+        target = self._new_box(Start(**{**vars(source.start), "box": request["target"]}))
+        stopped = copying.freeze(source.first) if source.first else []
+
+        def work() -> None:
+            copying.copy_box(source.folder, target.folder)
+
+        def done(status: int) -> None:
+            copying.thaw(stopped)
+            self._answer(request["id"], status, "copying the files failed")
+
+        self._in_child(work, done)
+
+    def _answer(self, number: int, status: int, problem: str) -> None:
+        self._send({"id": number, "error": problem} if status else {"id": number})
+
+    def _send(self, message: Request) -> None:
+        try:
+            self._socket.send(json.dumps(message).encode())
+        except (BrokenPipeError, ConnectionResetError):
+            os._exit(0)
+
+    # -- boxes ------------------------------------------------------------------------------------
+
+    def _new_box(self, start: Start) -> Box:
+        box = Box(start.box, start)
+        box.make()
+        self._boxes[box.name] = box
+        return box
+
+    def _kill(self, name: str, done: Callable[[int], None]) -> None:
+        box = self._boxes.get(name)
+        if box is None or not box.first:
+            done(0)
+            return
+        self._killing.setdefault(name, []).append(done)
+        box.kill("killed")
+
+    def _exited(self, box: Box) -> None:
+        """The last process inside is gone."""
+        _, status = os.waitpid(box.monitor, 0)
+        with contextlib.suppress(ChildProcessError):  # ours only where its parent died before it
+            os.waitpid(box.first, os.WNOHANG)
+        code = os.waitstatus_to_exitcode(status) & 0xFF
+        box.first = 0
+        waiting = self._killing.pop(box.name, [])
+        for done in waiting:
+            done(code)
+        if not waiting:
+            self._send({"exited": box.name, "status": code, "reason": box.reason})
+
+    def _watch(self, pid: int, callback: Callable[[], None]) -> None:
+        self._selector.register(os.pidfd_open(pid), selectors.EVENT_READ, callback)
+
+    def _in_child(self, work: Callable[[], None], done: Callback) -> None:
+        """Run slow work in a forked process, so that other sandboxes need not wait."""
+        pid = os.fork()
+        if not pid:
+            try:
+                work()
+                os._exit(0)
+            except OSError as error:
+                sys.stderr.write(f"{error}\n")
+            finally:
+                os._exit(1)
+        self._watch(pid, lambda: done(os.waitpid(pid, 0)[1]))
+
+    # -- limits -----------------------------------------------------------------------------------
+
+    def _move_on(self) -> cgroup.Group | None:
+        group = cgroup.make_group(self._roots)
+        if group:
+            group.join()
+        return group
+
+    def _must_poll(self) -> bool:
+        return not self._hard_memory and any(box.first for box in self._boxes.values())
+
+    def _poll_memory(self) -> None:
+        for box in self._boxes.values():
+            if box.first and _memory_mb(box) > box.start.limits["memory_mb"]:
+                box.kill("memory")
+
+
+def _memory_mb(box: Box) -> float:
+    """Resident memory of its processes and what its files hold, MiB."""
+    pages = 0
+    for pid in copying.members(box.first):
+        try:
+            with open(f"/proc/{pid}/statm", "rb") as file:
+                _, resident, shared = file.read().split()[:3]
+        except (OSError, ValueError):
+            continue
+        pages += int(resident) - int(shared)
+    disk = os.statvfs(box.folder)
+    used = (disk.f_blocks - disk.f_bfree) * disk.f_frsize
+    return (pages * os.sysconf("SC_PAGE_SIZE") + used) / (1 << 20)
+
+
+def main() -> None:
+    """The launcher's program: its configuration in ``argv[1]``, the filter in ``argv[2]``."""
+    config = Config(**json.loads(sys.argv[1]))
+    filter_program = bytes.fromhex(sys.argv[2])
+    owner = (config.owner[0], config.owner[1])
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    roots = cgroup.open_roots(owner if os.getuid() == 0 else (os.getuid(), os.getgid()))
+    child = os.fork()
+    if child:  # keeps its privileges for one thing: to remove the control groups at the end
+        os.close(config.socket_fd)
+        _, status = os.waitpid(child, 0)
+        cgroup.close_roots(roots)
+        os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
+    first = cgroup.make_group(roots)
+    if first:
+        first.join()  # entering the hierarchy takes privileges; moving within it will not
+    enter(config)
+    Server(config, roots, filter_program).run()
+    os._exit(0)
