@@ -1,10 +1,10 @@
 """Immutable folders under content keys, shared by processes.
 
 A layer is built beside its place and renamed into it: it is there whole or not at all. Beside the
-layers lies ``.locks/KEY``: who builds or removes a layer holds it alone, who uses one shares it, and
-its modification time is the time of last use (a layer's own times can be seen inside a sandbox, so
-they are never touched). A process that dies lets go of its locks; what it left half-built is removed
-by the next build of that layer, or by ``prune``.
+layers lies ``.locks/KEY``: who builds or removes a layer holds it alone, who uses one shares it,
+and its modification time is the time of last use (a layer's own times can be seen inside a sandbox,
+so they are never touched). A process that dies lets go of its locks; what it left half-built is
+removed by the next build of that layer, or by ``prune``.
 
 Nothing is synced: after a power cut, empty the cache.
 """

@@ -27,6 +27,17 @@ def locked(path: Path, *, shared: bool, wait: bool = True) -> Iterator[bool]:
         os.close(descriptor)
 
 
+@contextmanager
+def locked_folder(folder: Path) -> Iterator[None]:
+    """Hold a folder alone, without a file beside it."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
 def _acquire(path: Path, how: int, wait: bool) -> int | None:
     while True:
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)

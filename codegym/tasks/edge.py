@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import PurePosixPath
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -37,9 +37,13 @@ def first_problem(
         return field, problem[:1].lower() + problem[1:]
     keys = tuple(part for part in location if not part.isdigit())
     known = list(models[keys[:-1]].model_fields) if keys[:-1] in models else []
-    near = difflib.get_close_matches(keys[-1], known, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"known keys: {', '.join(known)}"
-    return field, f"unknown key; {hint}"
+    return field, f"unknown key; {nearest(keys[-1], known)}"
+
+
+def nearest(name: str, known: Collection[str]) -> str:
+    """Return a hint: the known name that is nearest, or all of them."""
+    near = difflib.get_close_matches(name, known, n=1)
+    return f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
 
 
 def require_inside(path: str) -> str:

@@ -69,6 +69,7 @@ Text = Annotated[str, Field(min_length=1)]
 Inside = Annotated[str, AfterValidator(require_inside)]
 Selector = Annotated[str, AfterValidator(_selector)]
 Glob = Annotated[str, AfterValidator(_glob)]
+Spdx = Annotated[str, AfterValidator(_license)]
 Variable = Annotated[str, AfterValidator(_shaped(r"[A-Za-z_][A-Za-z0-9_]*", "variable name"))]
 Package = Annotated[str, AfterValidator(_shaped(r"[a-z0-9][a-z0-9+.:-]*", "system package"))]
 Runner = Annotated[
@@ -152,7 +153,7 @@ class EnvironmentFile(Strict):
     name: Name
     summary: Text
     language: Name
-    license: Annotated[str, AfterValidator(_license)]
+    license: Spdx
     history: Inside
     head: Hash
     subdir: Inside = "."

@@ -1,0 +1,66 @@
+"""Several task sources as one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from codegym.errors import DataError, NotFoundError
+from codegym.tasks.task_file import TaskFile, digest_of, require_tasks
+from codegym.types import EpisodeResult, Task
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+class Joined:
+    """Several sources as one; a task is drawn from all of them alike.
+
+    Attributes:
+        quarantined: Why each task is left out, by id.
+    """
+
+    def __init__(self, name: str, parts: Sequence[TaskFile]) -> None:
+        self.name, self.parts = name, tuple(parts)
+        self.quarantined = {
+            task_id: reason for part in parts for task_id, reason in part.quarantined.items()
+        }
+        self.digest = digest_of("", {part.name: part.digest for part in parts}, ())
+        owners: dict[str, TaskFile] = {}
+        for part in parts:
+            for task_id in part.ids:
+                other = owners.setdefault(task_id, part)
+                if other is not part:
+                    problem = f"{task_id!r} is in {other.path} too"
+                    raise DataError(part.path, problem, field="instance_id")
+        self._owners = owners
+        self.ids = tuple(owners)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __iter__(self) -> Iterator[Task]:
+        for part in self.parts:
+            yield from part
+
+    def all_tasks(self) -> Iterator[Task]:
+        """Yield the quarantined tasks too."""
+        for part in self.parts:
+            yield from part.all_tasks()
+
+    def sample(self, rng: np.random.Generator) -> Task:
+        """Draw a task, each as likely as any. Raises ``UsageError`` where all are quarantined."""
+        require_tasks(self.name, self.ids, len(self.quarantined))
+        return self.get(self.ids[int(rng.integers(len(self.ids)))])
+
+    def get(self, task_id: str) -> Task:
+        """Return one task. Raises ``NotFoundError``, for a quarantined one with the reason."""
+        if task_id in self._owners:
+            return self._owners[task_id].get(task_id)
+        for part in self.parts:
+            if task_id in part.quarantined:
+                return part.get(task_id)
+        raise NotFoundError("task", task_id, self.ids, hint=f"looked in {self.name}")
+
+    def observe(self, group: Sequence[EpisodeResult]) -> None:
+        """Ignored: what is in files does not change."""

@@ -1,0 +1,150 @@
+"""From a name to an environment or a task source."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+from codegym.errors import DataError, NotFoundError, UsageError
+from codegym.resources import data_root
+from codegym.tasks.environment import FILE_NAME, Environment, load_environment
+from codegym.tasks.joined import Joined
+from codegym.tasks.pack import INFO, Pack, is_pack
+from codegym.tasks.task_file import TaskFile
+
+_Kind = Literal["environments", "packs"]
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+_FORMS = "an environment or a pack by NAME, or PATH.jsonl"
+_LATER = {"sealed": "sealed packs", "curriculum": "curricula"}
+
+
+def environments() -> dict[str, Environment]:
+    """Return all environments by name: those of ``./.codegym/environments``, and the bundled ones.
+
+    Raises:
+        DataError: One is broken.
+        UsageError: Two have the same name.
+    """
+    found = _folders("environments")
+    return {name: _load(_only(name, folders)) for name, folders in sorted(found.items())}
+
+
+def environment(name: str) -> Environment:
+    """Return one environment.
+
+    Raises:
+        NotFoundError: There is none of that name.
+        DataError: It is broken.
+        UsageError: Two have that name.
+    """
+    found = _folders("environments")
+    if name not in found:
+        raise NotFoundError("environment", name, found, hint=_looked_in("environments"))
+    return _load(_only(name, found[name]))
+
+
+def resolve(tasks: str | None) -> TaskFile | Joined:
+    """Return the task source that ``tasks`` names.
+
+    Args:
+        tasks: The name of an environment or pack, ``PATH.jsonl``, or None for all bundled tasks.
+
+    Returns:
+        A ``TaskSource`` that also has ``name``, ``len()``, ``quarantined`` and ``all_tasks()``.
+
+    Raises:
+        NotFoundError: There is nothing of that name.
+        UsageError: It has no tasks, or this form cannot be used.
+        DataError: A file is wrong.
+    """
+    if tasks is None:
+        return _bundled()
+    scheme, colon, _ = tasks.partition(":")
+    if colon and scheme in _LATER:
+        raise UsageError(
+            f"{tasks!r}: {_LATER[scheme]} come with a later version of CodeGym; use {_FORMS}"
+        )
+    if tasks.endswith(".jsonl"):
+        path = Path(tasks).expanduser().absolute()
+        if not path.is_file():
+            raise UsageError(f"no such file: {path}")
+        return TaskFile.open(path, environment)
+    if _NAME.fullmatch(tasks) is None:
+        raise UsageError(f"{tasks!r} is no task source; use {_FORMS}")
+    return _named(tasks)
+
+
+def _named(name: str) -> Pack:
+    found, packs = _folders("environments"), _folders("packs")
+    folders = [*found.get(name, ()), *packs.get(name, ())]
+    if not folders:
+        hint = f"{_looked_in('environments', 'packs')}; rows in a file are named by PATH.jsonl"
+        raise NotFoundError("environment or pack", name, [*found, *packs], hint=hint)
+    folder = _only(name, folders)
+    if name in found:
+        return _tasks_of(_load(folder))
+    opened = Pack.open(folder, environment)
+    if opened.name != name:
+        problem = f"{opened.name!r} lies in a folder named {name!r}; they must be the same"
+        raise DataError(folder / INFO, problem, field="name")
+    return opened
+
+
+def _tasks_of(owner: Environment) -> Pack:
+    if not is_pack(owner.folder):
+        raise UsageError(
+            f"the environment {owner.name!r} has no tasks yet; make some from its history: "
+            f"codegym tasks from-history {owner.name}"
+        )
+    return Pack.open(owner.folder, lambda name: owner if name == owner.name else environment(name))
+
+
+def _bundled() -> TaskFile | Joined:
+    folders = _inside(data_root("environments"), FILE_NAME)
+    parts = [_tasks_of(_load(folder)) for folder in folders if is_pack(folder)]
+    if not parts:
+        raise UsageError(f"no bundled environment has tasks; use {_FORMS}")
+    return parts[0] if len(parts) == 1 else Joined("the bundled tasks", parts)
+
+
+def _load(folder: Path) -> Environment:
+    loaded = load_environment(folder)
+    if loaded.name != folder.name:
+        problem = f"{loaded.name!r} lies in a folder named {folder.name!r}; they must be the same"
+        raise DataError(folder / FILE_NAME, problem, field="name")
+    return loaded
+
+
+def _only(name: str, folders: Sequence[Path]) -> Path:
+    if len(folders) > 1:
+        places = " and ".join(str(folder) for folder in folders)
+        raise UsageError(f"the name {name!r} is there twice: {places}; rename or remove one")
+    return folders[0]
+
+
+def _folders(kind: _Kind) -> dict[str, list[Path]]:
+    """Return the folders of a kind by name, more than one where a name is there twice."""
+    marker = FILE_NAME if kind == "environments" else INFO
+    found: dict[str, list[Path]] = {}
+    for root in _roots(kind):
+        for folder in _inside(root, marker):
+            found.setdefault(folder.name, []).append(folder)
+    return found
+
+
+def _roots(kind: _Kind) -> list[Path]:
+    own = Path.cwd() / ".codegym" / kind
+    return [own, data_root("environments")] if kind == "environments" else [own]
+
+
+def _inside(root: Path, marker: str) -> list[Path]:
+    if not root.is_dir():
+        return []
+    return sorted(folder for folder in root.iterdir() if (folder / marker).is_file())
+
+
+def _looked_in(*kinds: _Kind) -> str:
+    return "looked in " + ", ".join(str(root) for kind in kinds for root in _roots(kind))
