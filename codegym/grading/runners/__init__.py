@@ -1,0 +1,5 @@
+"""Runners: one module for each test tool, found by name or as a plug-in."""
+
+from codegym.grading.runners.registry import runner
+
+__all__ = ["runner"]

@@ -1,0 +1,153 @@
+"""Runs pytest inside a sandbox and writes one JSON line a test to a descriptor.
+
+Payload: this file is laid into sandboxes and never imported by the gym, so it needs nothing but the
+standard library and the pytest of the image. It shares its process with the code under test, which
+can therefore write to the same descriptor: whoever reads the report must treat it as a claim.
+
+The request is one JSON object on standard input: ``ids`` (empty for all), ``select``, ``deselect``,
+``import_paths``, ``config``, ``root``, ``channel``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Iterable
+from typing import Any
+
+# pytest comes first: nothing in the workspace is on the import path yet, so nothing can shadow it.
+import pytest
+
+MAX_MESSAGE_CHARS = 4000
+OWN_FILES = ("pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml")
+SECTIONS = {
+    "pyproject.toml": b"[tool.pytest",
+    "tox.ini": b"[pytest]",
+    "setup.cfg": b"[tool:pytest]",
+}
+RANK = {"passed": 0, "skipped": 1, "failed": 2, "error": 3}
+
+# Kept here, because tests under way may replace them in their modules.
+_write, _dumps, _clock, _pid = os.write, json.dumps, time.perf_counter, os.getpid
+
+
+class Reporter:
+    """A pytest plug-in: keeps to the tests that are asked for, and reports each once."""
+
+    def __init__(self, channel: int, ids: Iterable[str]) -> None:
+        self._channel, self._ids, self._owner = channel, frozenset(ids), _pid()
+        self._worst, self._message, self._started = "", "", 0.0
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(
+        self, config: pytest.Config, items: list[pytest.Item]
+    ) -> None:
+        """Leave out what is not asked for: whole files are collected, ids are compared exactly."""
+        if not self._ids:
+            return
+        kept = [item for item in items if item.nodeid in self._ids]
+        dropped = [item for item in items if item.nodeid not in self._ids]
+        if dropped:
+            items[:] = kept
+            config.hook.pytest_deselected(items=dropped)
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Report a file or class that could not be collected, under its own id."""
+        if report.outcome != "passed":
+            outcome = "error" if report.failed else "skipped"
+            self._send(report.nodeid, outcome, 0.0, _message(report))
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        """Begin a test."""
+        self._worst, self._message, self._started = "", "", _clock()
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Keep the worst of set-up, call, tear-down and sub-tests."""
+        outcome = _outcome(report)
+        if not self._worst or RANK[outcome] > RANK[self._worst]:
+            self._worst = outcome
+            self._message = "" if outcome == "passed" else _message(report)
+
+    def pytest_runtest_logfinish(self, nodeid: str) -> None:
+        """End a test: this is when it is reported."""
+        self._send(nodeid, self._worst or "error", _clock() - self._started, self._message)
+
+    def _send(self, nodeid: str, outcome: str, seconds: float, message: str) -> None:
+        if _pid() != self._owner:  # a test forked, and its child came back here
+            return
+        record: dict[str, Any] = {"id": nodeid, "outcome": outcome, "seconds": round(seconds, 6)}
+        if message:
+            record["message"] = message[-MAX_MESSAGE_CHARS:]
+        line = _dumps(record).encode() + b"\n"
+        while line:
+            line = line[_write(self._channel, line) :]
+
+
+def _outcome(report: pytest.TestReport) -> str:
+    """One phase's outcome; an expected failure did not pass, so it counts as skipped."""
+    if report.failed:
+        return "failed" if report.when == "call" else "error"
+    return "skipped" if report.skipped else "passed"
+
+
+def _message(report: pytest.TestReport | pytest.CollectReport) -> str:
+    """Why it did not pass, as text."""
+    reason = getattr(report, "wasxfail", None)
+    if report.skipped and reason is not None:
+        return ("expected to fail: " + str(reason)).rstrip(": ")
+    if isinstance(report.longrepr, tuple):
+        return str(report.longrepr[2])
+    return str(report.longreprtext)
+
+
+def _arguments(request: dict[str, Any]) -> list[str]:
+    """Command line: whole files, so that one test that is gone does not stop the others."""
+    config = next((name for name in request["config"] if _configures(name)), os.devnull)
+    return [
+        *("-c", config, "--rootdir=" + request["root"], "-p", "no:cacheprovider"),
+        *("--continue-on-collection-errors", "--maxfail=0", "--tb=short"),
+        *("--deselect=" + name for name in request["deselect"]),
+        *_selected(request),
+    ]
+
+
+def _selected(request: dict[str, Any]) -> list[str]:
+    """The files and folders to collect, of those that exist."""
+    files = dict.fromkeys(name.partition("::")[0] for name in request["ids"])
+    wanted = files or request["select"]
+    return [name for name in wanted if os.path.exists(name.partition("::")[0])]
+
+
+def _configures(name: str) -> bool:
+    """Whether pytest would read its configuration from such a file."""
+    if not os.path.isfile(name):
+        return False
+    section = SECTIONS.get(os.path.basename(name))
+    if section is None:
+        return os.path.basename(name) in OWN_FILES
+    with open(name, "rb") as file:
+        return section in file.read()
+
+
+def main() -> None:
+    """Run what standard input asks for, and end at once: no exit handler has a say."""
+    request = json.loads(sys.stdin.buffer.read())
+    os.chdir(request["root"])
+    os.set_inheritable(request["channel"], False)
+    paths = [os.path.normpath(os.path.join(request["root"], p)) for p in request["import_paths"]]
+    sys.path[:0] = paths
+    os.environ["PYTHONPATH"] = os.pathsep.join(paths)  # for the interpreters that tests start
+    if not _selected(request):
+        return
+    arguments = _arguments(request)
+    sys.argv = ["pytest", *arguments]
+    status = pytest.main(arguments, plugins=[Reporter(request["channel"], request["ids"])])
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(int(status))
+
+
+if __name__ == "__main__":  # not where a test's child process imports it again
+    main()
