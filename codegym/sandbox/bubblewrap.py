@@ -48,7 +48,7 @@ class Bubblewrap:
 
     def capabilities(self) -> Capabilities:
         """What holds here. Raises ``UnavailableError``; call it within the event loop."""
-        controllers = self._launch().hard
+        controllers = self.launcher().hard
         hard = {"disk_mb", "files", "processes", "wall_time"}
         soft: set[str] = set()
         (hard if "memory" in controllers else soft).add("memory_mb")
@@ -88,7 +88,10 @@ class Bubblewrap:
             self._launcher.close()
             self._launcher = None
 
-    def _launch(self) -> Launcher:
+    def launcher(self) -> Launcher:
+        """The launcher, started where there is none or the last one died."""
+        if self._launcher is not None and not self._launcher.alive:
+            self.end()
         if self._launcher is None:
             self._launcher = Launcher(self._layers, self._exited)
             atexit.register(self.end)
@@ -134,7 +137,7 @@ class BubblewrapSandbox(Sandbox):
 
     async def open(self) -> None:
         """Start the processes inside; returns when the shell answers."""
-        launcher = self._backend._launch()
+        launcher = self._backend.launcher()
         shell = self._shell = Shell()
         self._end = asyncio.get_running_loop().create_future()
         files = [_memory(data) for data in self.spec.files.values()]
@@ -161,8 +164,12 @@ class BubblewrapSandbox(Sandbox):
     def _request(self) -> dict[str, object]:
         spec = self.spec
         limits = spec.limits
+        hard = "memory" in self._backend.launcher().hard
         loop = LOOP.format(
-            processes=limits.processes, file_kb=limits.disk_mb << 10, open_files=_OPEN_FILES
+            processes=limits.processes,
+            file_kb=limits.disk_mb << 10,
+            data_kb="unlimited" if hard else limits.memory_mb << 10,  # each process, at least
+            open_files=_OPEN_FILES,
         )
         return {
             "box": self.name,
@@ -274,7 +281,7 @@ class BubblewrapSandbox(Sandbox):
             self._end.set_result((status, reason))
 
     async def _kill(self) -> None:
-        await self._backend._launch().ask("kill", box=self.name)
+        await self._backend.launcher().ask("kill", box=self.name)
         self.exited(128 + 9, "killed")
 
     def _close_shell(self) -> None:
@@ -288,7 +295,7 @@ class BubblewrapSandbox(Sandbox):
         self._close_shell()
         descriptor = os.memfd_create("work", os.MFD_CLOEXEC)
         try:
-            await self._backend._launch().ask("collect", [descriptor], box=self.name)
+            await self._backend.launcher().ask("collect", [descriptor], box=self.name)
             os.lseek(descriptor, 0, os.SEEK_SET)
         except BaseException:
             os.close(descriptor)
@@ -299,7 +306,7 @@ class BubblewrapSandbox(Sandbox):
         """A second sandbox with the same files, directory and exported variables."""
         await self._running()
         name = os.urandom(6).hex()
-        await self._backend._launch().ask("copy", box=self.name, target=name)
+        await self._backend.launcher().ask("copy", box=self.name, target=name)
         box = BubblewrapSandbox(self._backend, replace(self.spec, state=self._state), name)
         self._backend.add(box)
         try:
@@ -315,7 +322,7 @@ class BubblewrapSandbox(Sandbox):
             return
         self._stopped = True
         try:
-            await self._backend._launch().ask("free", box=self.name)
+            await self._backend.launcher().ask("free", box=self.name)
         finally:
             self.forget()
             self._backend.drop(self)

@@ -11,6 +11,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -28,8 +29,9 @@ _IDS = (1_900_000_000, 64_900)
 MEND = (
     "Sandboxes need unprivileged user namespaces and overlayfs in them (Linux 5.11 or newer). "
     "On Ubuntu 24.04 and newer: `sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0`. "
-    "In a container: run it with `--security-opt seccomp=unconfined --security-opt apparmor=unconfined`"
-    " (and `--security-opt systempaths=unconfined`). `codegym doctor` tells which of these it is"
+    "In a container: run it with `--security-opt seccomp=unconfined --security-opt "
+    "apparmor=unconfined --security-opt systempaths=unconfined`. "
+    "`codegym doctor` tells which of these it is"
 )
 
 
@@ -56,28 +58,31 @@ class Launcher:
         self._replies: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._loop = asyncio.get_running_loop()
         self.hard: frozenset[str] = frozenset()
+        self.alive = True
+        self._said = tempfile.TemporaryFile()  # noqa: SIM115 - closed by ``close``
         self._start()
         self._loop.add_reader(self._socket, self._receive)
 
     def _start(self) -> None:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         config = {
-            "socket_fd": theirs.fileno(),
             "layers": str(self._layers),
             "owner": owner() or (os.getuid(), os.getgid()),
+            "filter": seccomp_filter().hex(),
             **_bwrap(),
         }
         argv = [sys.executable, "-I", "-S", "-c", _LAUNCH, str(Path(__file__).parent)]
         with theirs:
             self._process = subprocess.Popen(
-                [*argv, json.dumps(config), seccomp_filter().hex()],
+                [*argv, str(theirs.fileno())],
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
+                stderr=self._said,
                 env={},
                 start_new_session=True,  # Ctrl-C is for the gym process
             )
+        ours.send(json.dumps(config).encode())
         ours.settimeout(_START_SEC)
         try:
             ready = json.loads(ours.recv(_MAX_MESSAGE) or b"{}")
@@ -85,9 +90,9 @@ class Launcher:
             ready = {}
         if "ready" not in ready:
             self._process.kill()
-            said = (self._process.communicate()[1] or b"").decode(errors="replace").strip()
+            self._process.wait()
             ours.close()
-            raise UnavailableError(f"cannot start sandboxes: {said.splitlines()[-1:]}", MEND)
+            raise UnavailableError(f"cannot start sandboxes: {self._last_words()}", MEND)
         self.hard = frozenset(ready["ready"])
         ours.setblocking(False)
         self._socket = ours
@@ -141,6 +146,7 @@ class Launcher:
                 reply.set_result(answer)
 
     def _gone(self) -> None:
+        self.alive = False
         self._loop.remove_reader(self._socket)
         for reply in self._replies.values():
             if not reply.done():
@@ -153,8 +159,12 @@ class Launcher:
                 self._loop.remove_reader(self._socket)
             self._socket.close()
             self._process.wait()
-            if self._process.stderr:
-                self._process.stderr.close()
+            self._said.close()
+
+    def _last_words(self) -> str:
+        self._said.seek(0)
+        lines = self._said.read().decode(errors="replace").strip().splitlines()
+        return lines[-1] if lines else f"the launcher ended with {self._process.returncode}"
 
 
 def _bwrap() -> dict[str, Any]:

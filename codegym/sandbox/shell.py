@@ -26,7 +26,8 @@ _READ_BYTES = 1 << 18
 #: The loop that is the first process inside. ``S`` runs in this shell; ``E`` is an ``exec``, which
 #: has the input and report descriptors. The lengths are read first, so a command may hold anything.
 LOOP = r"""
-ulimit -c 0 -u {processes} -f {file_kb} -n {open_files}
+ulimit -c 0 -u {processes} -f {file_kb} -d {data_kb} || exit 70
+ulimit -n {open_files} 2>/dev/null
 while IFS=' ' read -r -u 3 __mode __token __size; do
   LC_ALL=C IFS= read -r -N "$__size" -u 3 __command
   if [ "$__mode" = S ]; then eval "$__command" 3<&- 4>&- 5<&- 6>&-

@@ -244,10 +244,13 @@ def _memory_mb(box: Box) -> float:
 
 
 def main() -> None:
-    """The launcher's program: its configuration in ``argv[1]``, the filter in ``argv[2]``."""
-    config = Config(**json.loads(sys.argv[1]))
-    filter_program = bytes.fromhex(sys.argv[2])
+    """The launcher's program: ``argv[1]`` is its socket, whose first message configures it."""
+    descriptor = int(sys.argv[1])
+    first_message = json.loads(os.read(descriptor, _MAX_MESSAGE))
+    filter_program = bytes.fromhex(first_message.pop("filter"))
+    config = Config(socket_fd=descriptor, **first_message)
     owner = (config.owner[0], config.owner[1])
+    os.set_inheritable(config.socket_fd, False)  # nothing started here may have it
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     roots = cgroup.open_roots(owner if os.getuid() == 0 else (os.getuid(), os.getgid()))
     child = os.fork()

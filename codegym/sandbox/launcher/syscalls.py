@@ -72,7 +72,7 @@ def pivot_root_here() -> None:
 
 
 def prctl(option: int, value: int) -> None:
-    """Call prctl(2) with one argument."""
+    """Set one attribute of this process."""
     _check(_libc.prctl(option, value, 0, 0, 0), "prctl")
 
 
@@ -85,7 +85,7 @@ class _OpenHow(ctypes.Structure):
 
 
 def open_beneath(name: bytes, flags: int, dir_fd: int) -> int:
-    """Call openat2(2): it follows no link of any kind, leaves neither the folder nor its mount."""
+    """Open a name with openat2: follow no link, leave neither the folder nor its mount."""
     how = _OpenHow(
         flags | os.O_CLOEXEC | os.O_NOFOLLOW,
         0,
