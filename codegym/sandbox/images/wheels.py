@@ -1,0 +1,112 @@
+"""Fetching pinned wheels: the one thing a build does on the network, and it runs none of them.
+
+pip is told to take wheels only, so no build backend of a package ever runs on the host, and checks
+every hash itself. Its own configuration (index, proxy, certificates) is the user's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import importlib.metadata
+import os
+import platform
+import shutil
+import sys
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+
+from codegym.errors import DataError, UnavailableError
+from codegym.sandbox.images.interpreter import Interpreter
+from codegym.sandbox.images.lock import read_lock
+from codegym.sandbox.images.publishing import publish
+from codegym.store import LayerStore
+
+#: In the layer: wheels, the lock file, and pip itself, for a build that then has no network.
+FOLDER = ".build"
+_FETCH_SEC = 900.0
+_SHOWN_LINES = 6
+
+
+async def fetch_wheels(
+    lock: Path | None,
+    interpreter: Interpreter,
+    store: LayerStore,
+    progress: Callable[[str], None],
+) -> Path:
+    """Return a layer with everything that an offline install needs, fetching what is not cached.
+
+    Raises:
+        DataError: The lock file is wrong, or an index serves something else than it pins.
+        UnavailableError: Something could not be fetched.
+    """
+    pins, text = read_lock(lock) if lock is not None else ((), b"")
+    pip = importlib.metadata.version("pip")
+    about = f"1 {interpreter.name} {platform.machine()} {platform.libc_ver()} pip {pip}\n"
+    key = f"wheels-{hashlib.sha256(about.encode() + text).hexdigest()}"
+
+    async def build(dest: Path) -> None:
+        folder = dest / FOLDER
+        (folder / "wheels").mkdir(parents=True)
+        (folder / "requirements.lock").write_bytes(text)
+        await asyncio.to_thread(_copy_pip, folder / "pip")
+        if lock is not None and pins:
+            progress(f"fetching {len(pins)} wheels of {lock.parent.name}/{lock.name}")
+            await _download(lock, folder / "requirements.lock", folder / "wheels")
+        await asyncio.to_thread(_open_to_all, dest)
+
+    return await publish(store, key, build)
+
+
+def _copy_pip(dest: Path) -> None:
+    found = find_spec("pip")
+    if found is None or not found.submodule_search_locations:
+        raise UnavailableError("CodeGym's own pip is missing", "Run `python -m ensurepip`")
+    shutil.copytree(found.submodule_search_locations[0], dest / "pip")
+
+
+def _open_to_all(folder: Path) -> None:
+    for path in folder.rglob("*"):
+        path.chmod(0o755 if path.is_dir() else 0o644)
+
+
+async def _download(lock: Path, pinned: Path, dest: Path) -> None:
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-P", "-m", "pip", "download", "--quiet", "--no-input"),
+        *("--disable-pip-version-check", "--progress-bar", "off"),
+        *("--only-binary", ":all:", "--no-deps", "--require-hashes"),
+        *("--requirement", str(pinned), "--dest", str(dest)),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.PIPE,
+        env=dict(os.environ) | {"LC_ALL": "C.UTF-8"},
+        cwd=dest,
+    )
+    try:
+        async with asyncio.timeout(_FETCH_SEC):
+            _, errors = await process.communicate()
+    except TimeoutError as error:
+        raise UnavailableError(
+            f"fetching the wheels of {lock} took over {_FETCH_SEC:.0f} s",
+            "Check the network and `pip config list`, then try again",
+        ) from error
+    finally:
+        if process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+    if process.returncode != 0:
+        _explain(lock, errors.decode(errors="replace"))
+
+
+def _explain(lock: Path, errors: str) -> None:
+    lines = [line for line in errors.splitlines() if line.strip() and "WARNING" not in line]
+    said = "; ".join(line.strip() for line in lines[-_SHOWN_LINES:])
+    if "DO NOT MATCH THE HASHES" in errors:
+        raise DataError(lock, f"an index serves something else than is pinned: {said}")
+    raise UnavailableError(
+        f"cannot fetch the wheels that {lock} pins: {said or 'pip failed'}",
+        "Check the network and pip's index (`pip config list`), then try again",
+    )
