@@ -1,0 +1,75 @@
+"""Writes the reference of commands from the commands themselves, so that it cannot drift."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from typing import Any
+
+import click
+import typer
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """MkDocs calls this for each page."""
+    return markdown + reference() if page.file.src_uri == "reference/cli.md" else markdown
+
+
+def reference() -> str:
+    """All commands, as Markdown."""
+    from codegym.cli.app import app
+
+    return "\n".join(
+        _section(path, command) for path, command in leaves(typer.main.get_command(app))
+    )
+
+
+def leaves(command: Any, path: str = "codegym") -> Iterator[tuple[str, click.Command]]:
+    """Each command that does something, with its full name."""
+    commands = getattr(command, "commands", None)
+    if commands is None:
+        yield path, command
+        return
+    for name, sub in commands.items():
+        yield from leaves(sub, f"{path} {name}")
+
+
+def _section(path: str, command: click.Command) -> str:
+    arguments = [p for p in command.params if p.param_type_name == "argument"]
+    options = [p for p in command.params if p.param_type_name == "option" and p.name != "help"]
+    words = [path, *(str(p.metavar or p.name).upper() for p in arguments)]
+    words += [f"{_long(p)} {_value(p)}" for p in options if p.required]
+    rows = [f"| `{p.metavar or p.name}` | {_cell(p)} |" for p in arguments]
+    rows += [f"| `{_long(p)}{_spaced(_value(p))}` | {_cell(p)} |" for p in options]
+    table = ["| option | what it does |", "|---|---|", *rows] if rows else []
+    return "\n".join(
+        [
+            f"\n## `{path}`\n",
+            inspect.cleandoc(command.help or ""),
+            f"\n```console\n{' '.join(words)}\n```\n",
+            *table,
+        ]
+    )
+
+
+def _long(option: Any) -> str:
+    return str(max(option.opts, key=len))
+
+
+def _value(option: Any) -> str:
+    """What is written after an option; nothing for a switch."""
+    return "" if option.is_flag else str(option.metavar or option.type.name).upper()
+
+
+def _spaced(value: str) -> str:
+    return f" {value}" if value else ""
+
+
+def _cell(parameter: Any) -> str:
+    """Help and default, on one line of a table."""
+    text = " ".join((getattr(parameter, "help", "") or "").split()).replace("|", "\\|")
+    default = parameter.default
+    plain = (
+        isinstance(default, str | int | float) and not isinstance(default, bool) and default != ""
+    )
+    return f"{text} Default: `{default}`." if plain and not parameter.required else text
