@@ -2,6 +2,17 @@
 
 from codegym.sandbox.images.build import build_image
 from codegym.sandbox.images.interpreter import Interpreter
+from codegym.sandbox.images.lock import Pin, read_lock
 from codegym.sandbox.images.root import build_root
+from codegym.sandbox.images.similarity import Match, refusal, shared_functions
 
-__all__ = ["Interpreter", "build_image", "build_root"]
+__all__ = [
+    "Interpreter",
+    "Match",
+    "Pin",
+    "build_image",
+    "build_root",
+    "read_lock",
+    "refusal",
+    "shared_functions",
+]
