@@ -1,0 +1,132 @@
+"""One episode of a rollout: played by a policy, and played again where infrastructure failed."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+
+from codegym.envs.boxes import ATTEMPTS
+from codegym.envs.checkpoint import Checkpoint
+from codegym.envs.episode import Episode
+from codegym.envs.jobs import Job
+from codegym.envs.options import EpisodeOptions
+from codegym.errors import SandboxError, TaskError
+from codegym.grading.setting import Setting
+from codegym.types import EpisodeResult, Fault, Observation, Policy, Task, Trajectory, Turn
+
+
+class Listener:
+    """Told what happens while it happens. Override what is wanted; calls come from the loop."""
+
+    def on_start(
+        self, index: int, task: Task, seed: int, policy: str, first: Observation, turns: int
+    ) -> None:
+        """An episode began, or began anew after a fault, or went on after ``turns`` turns."""
+
+    def on_turn(self, index: int, turn: Turn) -> None:
+        """A turn was taken."""
+
+    def on_checkpoint(self, index: int, checkpoint: Checkpoint) -> None:
+        """A long episode can go on from here."""
+
+
+class Attempt:
+    """Plays one job."""
+
+    def __init__(
+        self,
+        setting: Setting,
+        options: EpisodeOptions,
+        policy: Policy,
+        job: Job,
+        listener: Listener,
+    ) -> None:
+        self._setting, self._options = setting, options
+        self._policy, self._job, self._listener = policy, job, listener
+        self._began, self._reset_sec = time.monotonic(), 0.0
+
+    async def play(self, checkpoint: Checkpoint | None, *, checkpoint_sec: float) -> EpisodeResult:
+        """Play it, from a checkpoint where there is one; anew where the sandbox failed."""
+        result = await self._once(checkpoint, checkpoint_sec)
+        for _ in range(ATTEMPTS - 1):
+            if result.fault != "sandbox":
+                break
+            result = await self._once(None, checkpoint_sec)
+        return result
+
+    async def _once(self, checkpoint: Checkpoint | None, checkpoint_sec: float) -> EpisodeResult:
+        episode = Episode(self._setting, self._options)
+        try:
+            await self._begin(episode, checkpoint)
+            await self._turns(episode, checkpoint_sec)
+            return self._result(episode)
+        except SandboxError as error:
+            return self.faulty("sandbox", str(error))
+        except TaskError as error:
+            return self.faulty("task", str(error))
+        finally:
+            with contextlib.suppress(SandboxError):
+                await episode.close()
+
+    async def _begin(self, episode: Episode, checkpoint: Checkpoint | None) -> None:
+        job, began = self._job, time.monotonic()
+        if checkpoint is None:
+            await episode.reset(job.task, seed=job.seed)
+        else:
+            await episode.resume(job.task, checkpoint)
+        self._reset_sec = time.monotonic() - began
+        history = episode.history
+        self._listener.on_start(
+            job.index,
+            episode.task,
+            history.seed,
+            self._policy.version,
+            history.first,
+            len(history.turns),
+        )
+
+    async def _turns(self, episode: Episode, checkpoint_sec: float) -> None:
+        due = time.monotonic() + checkpoint_sec
+        while not episode.ended:
+            action = await self._policy.act(episode.history)
+            with contextlib.suppress(TaskError):  # the episode has noted it
+                await episode.step(action)
+            self._listener.on_turn(self._job.index, episode.history.turns[-1])
+            if time.monotonic() >= due and not episode.ended:
+                # Where a copy fails, the episode itself may still be well: its next step will tell.
+                with contextlib.suppress(SandboxError):
+                    self._listener.on_checkpoint(self._job.index, await episode.checkpoint())
+                due = time.monotonic() + checkpoint_sec
+
+    def _result(self, episode: Episode) -> EpisodeResult:
+        trajectory = episode.trajectory(self._policy.version)
+        return EpisodeResult(
+            index=self._job.index,
+            task=episode.task,
+            trajectory=trajectory,
+            grade=episode.final_grade,
+            reward=sum(turn.reward for turn in trajectory.turns),
+            fault=episode.fault,
+            error=episode.error,
+            diff=episode.diff(),
+            reset_sec=self._reset_sec,
+            seconds=time.monotonic() - self._began,
+            attestation=episode.attestation,
+            work=episode.work,
+        )
+
+    def faulty(self, fault: Fault, error: str) -> EpisodeResult:
+        """The result of an episode that could not begin."""
+        job = self._job
+        return EpisodeResult(
+            index=job.index,
+            task=job.task,
+            trajectory=Trajectory(
+                job.task.instance_id, self._policy.version, job.seed, Observation("", "", 0)
+            ),
+            grade=None,
+            reward=0.0,
+            fault=fault,
+            error=error,
+            seconds=time.monotonic() - self._began,
+        )

@@ -1,0 +1,71 @@
+"""How episodes are played: the options that an env, a vector and rollouts share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from codegym.envs import kinds
+from codegym.envs.rewards import load_reward
+from codegym.envs.tools import Toolbox, load_tools
+from codegym.errors import UsageError
+from codegym.types import Reward
+
+
+@dataclass(frozen=True)
+class EpisodeOptions:
+    """Options of an episode; names, so that they can be written down.
+
+    Attributes:
+        kind: The kind that rows are presented as; ``"Tasks"``: each as its own.
+        reward: ``"solved"``, ``"progress"``, a plug-in's name or ``module:attr``.
+        gamma: Discount of shaped rewards, in (0, 1].
+        tools: ``"default"``, or a list of names, plug-ins' names and ``module:attr``.
+        max_steps: Actions before truncation, >= 1.
+        max_episode_sec: Wall time before truncation, from the end of the reset.
+        command_timeout_sec: Wall time of one action's commands.
+        max_output_chars: Bound on an observation's ``output``, >= 200.
+    """
+
+    kind: str = kinds.BY_ROW
+    reward: str = "solved"
+    gamma: float = 1.0
+    tools: str | Sequence[str] = "default"
+    max_steps: int = 50
+    max_episode_sec: float = 1800.0
+    command_timeout_sec: float = 120.0
+    max_output_chars: int = 16_000
+
+    def __post_init__(self) -> None:
+        """Raise ``UsageError`` where a value is out of its range or a name is unknown."""
+        kinds.check_kind(self.kind)
+        _check(0 < self.gamma <= 1, "gamma", self.gamma, "in (0, 1]")
+        _check_whole("max_steps", self.max_steps, 1)
+        _check_whole("max_output_chars", self.max_output_chars, 200)
+        for name in ("max_episode_sec", "command_timeout_sec"):
+            value = getattr(self, name)
+            _check(value > 0 and not math.isnan(value), name, value, "above 0")
+        _ = self.toolbox, self.reward_function  # a wrong name is told now, not at the first reset
+
+    @cached_property
+    def toolbox(self) -> Toolbox:
+        """The tools."""
+        return load_tools(self.tools)
+
+    @cached_property
+    def reward_function(self) -> Reward:
+        """The reward."""
+        return load_reward(self.reward)
+
+
+def _check_whole(name: str, value: int, least: int) -> None:
+    # From JSON or a command line, so not what the annotation says.
+    whole = type(value) is int
+    _check(whole and value >= least, name, value, f"a whole number, at least {least}")
+
+
+def _check(right: bool, name: str, value: object, wanted: str) -> None:
+    if not right:
+        raise UsageError(f"{name}: must be {wanted}, got {value!r}")
