@@ -1,6 +1,12 @@
-"""CodeGym: code repositories as reinforcement-learning environments that cannot be cheated."""
+"""CodeGym: code repositories as reinforcement-learning environments that cannot be cheated.
 
+Importing it registers the Gymnasium ids, loads nothing else, prints nothing and starts nothing.
+"""
+
+from codegym.registration import register
 from codegym.types import call
 
 __all__ = ["__version__", "call"]
 __version__ = "0.1.0"
+
+register()

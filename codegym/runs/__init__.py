@@ -3,16 +3,16 @@
 from codegym.runs.folder import RunFolder
 from codegym.runs.pins import Pins
 from codegym.runs.reader import Run, open_run
-from codegym.runs.records import Checkpoint, EpisodeRecord
+from codegym.runs.records import EpisodeRecord, TrajectoryHeader
 from codegym.runs.summary import Summary, summarize, wilson
 
 __all__ = [
-    "Checkpoint",
     "EpisodeRecord",
     "Pins",
     "Run",
     "RunFolder",
     "Summary",
+    "TrajectoryHeader",
     "open_run",
     "summarize",
     "wilson",

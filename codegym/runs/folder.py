@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Self
 
+from codegym.envs.checkpoint import Checkpoint
 from codegym.errors import UsageError
 from codegym.runs.codec import decode, encode
 from codegym.runs.journal import Journal, replace, writing
@@ -21,7 +22,7 @@ from codegym.runs.layout import (
 from codegym.runs.lock import WriterLock
 from codegym.runs.pins import Pins
 from codegym.runs.reader import read_records, read_trajectory
-from codegym.runs.records import Checkpoint, EpisodeRecord, TrajectoryHeader
+from codegym.runs.records import CheckpointRecord, EpisodeRecord, TrajectoryHeader
 from codegym.types import EpisodeResult, Fault, Turn
 
 
@@ -91,18 +92,25 @@ class RunFolder:
         """Append a turn as it happens."""
         self._open[index].append(turn)
 
-    def checkpoint(self, checkpoint: Checkpoint) -> None:
-        """Note where a long episode is."""
-        replace(checkpoint_file(self.path, checkpoint.index), encode(checkpoint))
+    def checkpoint(self, index: int, checkpoint: Checkpoint) -> None:
+        """Note where a long episode is; its turns so far are in its trajectory already."""
+        record = CheckpointRecord.of(index, checkpoint)
+        replace(checkpoint_file(self.path, index), encode(record))
 
-    def resume_point(self, index: int) -> tuple[Checkpoint, tuple[Turn, ...]] | None:
-        """The checkpoint of an unfinished episode with the turns up to it, if there is one."""
+    def checkpoints(self) -> dict[int, Checkpoint]:
+        """Where unfinished episodes were, by index."""
+        files = (self.path / CHECKPOINTS).glob("[0-9]*.json")
+        points = {index: self.resume_point(index) for index in sorted(int(f.stem) for f in files)}
+        return {index: point for index, point in points.items() if point is not None}
+
+    def resume_point(self, index: int) -> Checkpoint | None:
+        """The checkpoint of an unfinished episode, if there is one that its trajectory reaches."""
         file = checkpoint_file(self.path, index)
         if index in self.finished or not file.exists():
             return None
-        checkpoint = decode(Checkpoint, file.read_bytes(), file)
-        _, turns = read_trajectory(self.path, index)
-        return (checkpoint, turns[: checkpoint.turns]) if len(turns) >= checkpoint.turns else None
+        record = decode(CheckpointRecord, file.read_bytes(), file)
+        turns = read_trajectory(self.path, index)[1]
+        return record.checkpoint(turns) if len(turns) >= record.turns else None
 
     def finish(self, result: EpisodeResult) -> EpisodeRecord:
         """Record a finished episode; its trajectory is whole before its line is there."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from codegym.envs.checkpoint import Checkpoint
 from codegym.types import (
     Attestation,
     EpisodeResult,
@@ -117,21 +118,37 @@ class TrajectoryHeader:
 
 
 @dataclass(frozen=True, slots=True)
-class Checkpoint:
-    """Where a long episode was, so that it need not start anew.
-
-    Attributes:
-        index: The episode's number.
-        task_id: Its task.
-        turns: How many turns had been taken.
-        work: Changed files of the workspace.
-        shell: The shell's directory and exported variables.
-        seconds: Wall time spent.
-    """
+class CheckpointRecord:
+    """A checkpoint as a file: how many turns there were; the turns are in the trajectory's file."""
 
     index: int
     task_id: str
+    seed: int
     turns: int
     work: Manifest
-    shell: ShellState = ShellState()  # noqa: RUF009 (frozen)
-    seconds: float = 0.0
+    state: ShellState
+    seconds: float
+
+    @classmethod
+    def of(cls, index: int, checkpoint: Checkpoint) -> CheckpointRecord:
+        """The record of a checkpoint."""
+        return cls(
+            index=index,
+            task_id=checkpoint.task_id,
+            seed=checkpoint.seed,
+            turns=len(checkpoint.turns),
+            work=checkpoint.work,
+            state=checkpoint.state,
+            seconds=checkpoint.seconds,
+        )
+
+    def checkpoint(self, turns: tuple[Turn, ...]) -> Checkpoint:
+        """The checkpoint again, with the trajectory's turns."""
+        return Checkpoint(
+            task_id=self.task_id,
+            seed=self.seed,
+            turns=turns[: self.turns],
+            work=self.work,
+            state=self.state,
+            seconds=self.seconds,
+        )

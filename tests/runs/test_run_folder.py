@@ -15,10 +15,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from codegym.envs.checkpoint import Checkpoint
 from codegym.errors import DataError, NotFoundError, UnavailableError, UsageError
-from codegym.runs import Checkpoint, Pins, RunFolder, open_run
+from codegym.runs import Pins, RunFolder, TrajectoryHeader, open_run
 from codegym.runs.codec import decode, encode
-from codegym.runs.records import TrajectoryHeader
 from codegym.types import (
     Action,
     Attestation,
@@ -278,22 +278,22 @@ def test_an_episode_that_infrastructure_broke_is_run_again(tmp_path):
 
 
 def test_a_checkpoint_leads_back_to_its_turn(tmp_path):
-    point = Checkpoint(
-        3, "tiny-3", 2, Manifest((Change("a", b"\xfe"),)), ShellState("/x", "e"), 9.0
-    )
+    work, turns = Manifest((Change("a", b"\xfe"),)), (a_turn(0), a_turn(1))
+    point = Checkpoint("tiny-3", 7, turns, work, ShellState("/x", "e"), 9.0)
     with RunFolder(tmp_path, PINS) as run:
         run.begin(TrajectoryHeader(3, 7, "oracle", a_task(3), FIRST))
         for number in range(3):
             run.turn(3, a_turn(number))
             if number == 1:
-                run.checkpoint(point)
+                run.checkpoint(3, point)
     with RunFolder(tmp_path, PINS) as run:
         assert run.resume_point(2) is None
-        assert run.resume_point(3) == (point, (a_turn(0), a_turn(1)))
+        assert run.resume_point(3) == point
+        assert run.checkpoints() == {3: point}
         run.begin(TrajectoryHeader(3, 7, "oracle", a_task(3), FIRST), turns=2)
         run.turn(3, a_turn(2))
         run.finish(a_result(3, turns=3))
-        assert run.resume_point(3) is None
+        assert run.checkpoints() == {}
     assert open_run(tmp_path).episode(3) == a_result(3, turns=3)
 
 

@@ -1,0 +1,70 @@
+"""The commands, and what becomes of errors. Each command imports what it needs when it runs."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+from typer.core import TyperGroup
+
+from codegym.cli import cache, doctor, replay, restore, run, tasks
+from codegym.cli.bench import command as bench
+from codegym.cli.demo import command as demo
+from codegym.errors import CodeGymError
+
+INTERRUPTED = 130
+
+
+class Commands(TyperGroup):
+    """Turns errors into one line on stderr and an exit status."""
+
+    def invoke(self, ctx: typer.Context) -> object:  # type: ignore[override]
+        """Run a command."""
+        try:
+            return super().invoke(ctx)
+        except CodeGymError as error:
+            typer.echo(f"codegym: {error}", err=True)
+            raise typer.Exit(error.exit_status) from None
+        except KeyboardInterrupt:
+            typer.echo("codegym: interrupted", err=True)
+            raise typer.Exit(INTERRUPTED) from None
+
+
+app = typer.Typer(
+    cls=Commands,
+    name="codegym",
+    help="Code repositories as reinforcement-learning environments that cannot be cheated.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from codegym import __version__
+
+        sys.stdout.write(f"codegym {__version__}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def top(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Code repositories as reinforcement-learning environments that cannot be cheated."""
+
+
+app.command("demo")(demo.demo)
+app.command("run")(run.run)
+app.command("replay")(replay.replay)
+app.command("restore")(restore.restore)
+app.command("doctor")(doctor.doctor)
+app.command("bench")(bench.bench)
+app.add_typer(tasks.app, name="tasks")
+app.add_typer(cache.app, name="cache")

@@ -1,0 +1,26 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
+Sandbox = Annotated[
+    str, typer.Option("--sandbox", help="Backend: auto, bubblewrap, a plug-in, or module:attr.")
+]
+RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder.")]
+EpisodeNumber = Annotated[
+    int, typer.Option("--episode", "-e", min=0, help="The episode's number, from 0.")
+]
+TaskSourceName = Annotated[
+    str | None,
+    typer.Option(
+        "--tasks",
+        metavar="SOURCE",
+        help="An environment or pack by name, or PATH.jsonl. Default: all bundled tasks.",
+        show_default=False,
+    ),
+]

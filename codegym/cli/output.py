@@ -1,0 +1,56 @@
+"""What commands print: results on stdout, progress on stderr, untrusted text made harmless."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+import sys
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+#: Control characters shown as pictures (ESC as ␛): an agent's output must not steer the terminal.
+_HARMLESS = {code: 0x2400 + code for code in range(32) if chr(code) not in "\n\t"}
+_HARMLESS |= {0x7F: 0x2421} | dict.fromkeys(range(0x80, 0xA0), 0xFFFD)
+# Marks that reorder what is seen.
+_HARMLESS |= dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)], 0xFFFD)
+
+
+def safe(text: str) -> str:
+    """Untrusted text for a terminal: no control or reordering characters, line ends as newlines."""
+    return text.replace("\r\n", "\n").translate(_HARMLESS)
+
+
+def console(*, stderr: bool = False) -> Console:
+    """A console that takes text as it stands: no markup in file names and messages."""
+    from rich.console import Console
+
+    return Console(stderr=stderr, markup=False, highlight=False, emoji=False)
+
+
+def print_json(value: Mapping[str, Any]) -> None:
+    """Print one JSON object on stdout."""
+    text = json.dumps(plain(value), ensure_ascii=False, allow_nan=False, indent=2)
+    sys.stdout.write(text.encode("utf-8", "replace").decode() + "\n")
+    sys.stdout.flush()
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON has it: dataclasses as objects, floats with 6 digits, bytes left out."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        names = [field.name for field in dataclasses.fields(value)]
+        return {name: plain(getattr(value, name)) for name in names}
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, set | frozenset):
+        return sorted(plain(item) for item in value)
+    if isinstance(value, float):
+        return float(f"{value:.6g}") if math.isfinite(value) else None
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    return str(value)

@@ -1,0 +1,148 @@
+"""``codegym run``: a policy against tasks, into a folder that can be resumed."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from codegym.cli.options import Json, Sandbox, TaskSourceName
+from codegym.cli.output import console, print_json
+from codegym.errors import UsageError
+
+if TYPE_CHECKING:
+    from codegym.runs import Summary
+
+
+def run(
+    env_id: Annotated[str, typer.Argument(metavar="ID", help="For example CodeGym/FixTests-v0.")],
+    out: Annotated[Path, typer.Option(help="The run's folder; one that exists is resumed.")],
+    policy: Annotated[
+        str,
+        typer.Option(
+            "--policy",
+            "-p",
+            help="oracle, noop, random, scripted:PATH, replay:RUN, a plug-in, or module:attr.",
+        ),
+    ],
+    tasks: TaskSourceName = None,
+    workers: Annotated[int, typer.Option("--workers", "-w", min=1, help="Episodes at once.")] = 2,
+    samples: Annotated[int, typer.Option(min=1, help="Episodes for each task.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the whole run.")] = 0,
+    policy_option: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY=VALUE", help="An option of the policy; may be repeated."),
+    ] = None,
+    reward: Annotated[str, typer.Option(help="solved, progress, or a plug-in.")] = "solved",
+    gamma: Annotated[float, typer.Option(help="Discount of shaped rewards.")] = 1.0,
+    tools: Annotated[str, typer.Option(help="default, or names separated by commas.")] = "default",
+    sandbox: Sandbox = "auto",
+    network: Annotated[str, typer.Option(help="none (more comes later).")] = "none",
+    max_steps: Annotated[int, typer.Option(help="Actions before truncation.")] = 50,
+    max_episode_sec: Annotated[float, typer.Option(help="Seconds before truncation.")] = 1800.0,
+    command_timeout_sec: Annotated[float, typer.Option(help="Seconds of one action.")] = 120.0,
+    max_output_chars: Annotated[int, typer.Option(help="Longest output shown.")] = 16_000,
+    json: Json = False,
+) -> None:
+    """Run a policy on tasks and grade what it does.
+
+    A run that was stopped, however it was stopped, goes on when the same command is given again.
+    """
+    from codegym.cli.progress import Progress
+    from codegym.envs.options import EpisodeOptions
+    from codegym.loop import RunConfig
+    from codegym.loop import run as run_loop
+    from codegym.registration import kind_of
+
+    config = RunConfig(
+        env_id=env_id,
+        out=out,
+        policy=policy,
+        tasks=tasks,
+        workers=workers,
+        samples=samples,
+        seed=seed,
+        policy_options=_pairs(policy_option or []),
+        sandbox=sandbox,
+        network=network,
+        options=EpisodeOptions(
+            kind=kind_of(env_id),
+            reward=reward,
+            gamma=gamma,
+            tools=tools if tools == "default" else tuple(tools.split(",")),
+            max_steps=max_steps,
+            max_episode_sec=max_episode_sec,
+            command_timeout_sec=command_timeout_sec,
+            max_output_chars=max_output_chars,
+        ),
+    )
+    try:
+        with Progress() as progress:
+            summary = asyncio.run(run_loop(config, progress))
+    except KeyboardInterrupt:
+        console(stderr=True).print(f"{out}: stopped; the same command goes on from here")
+        raise
+    if json:
+        print_json(as_json(summary, out))
+    else:
+        _print(summary, out)
+
+
+def _pairs(given: list[str]) -> dict[str, str]:
+    pairs = {}
+    for item in given:
+        key, separator, value = item.partition("=")
+        if not separator:
+            raise UsageError(f"--policy-option: expected KEY=VALUE, got {item!r}")
+        pairs[key] = value
+    return pairs
+
+
+def as_json(summary: Summary, out: Path) -> dict[str, Any]:
+    """The summary as ``--json`` prints it."""
+    return {
+        "out": out,
+        "solve_rate": summary.solve_rate,
+        "ci95": summary.ci95,
+        "episodes": summary.episodes,
+        "graded": summary.graded,
+        "solved": summary.solved,
+        "tampered": summary.tampered,
+        "faults": summary.faults,
+        "sandbox_faults": summary.sandbox_faults,
+        "task_faults": summary.task_faults,
+        "reward": summary.reward,
+        "steps": summary.steps,
+        "tokens": summary.tokens,
+        "episode_sec": summary.episode_sec,
+        "reset_ms": summary.reset_ms,
+    }
+
+
+def _print(summary: Summary, out: Path) -> None:
+    screen = console()
+    if summary.solve_rate is None:
+        screen.print("no episode was graded", style="bold yellow")
+    else:
+        low, high = summary.ci95
+        screen.print(
+            f"solved {summary.solved} of {summary.graded}: {summary.solve_rate:.1%} "
+            f"(95 % interval {low:.1%} to {high:.1%})",
+            style="bold",
+        )
+        mean = summary.steps / summary.graded
+        screen.print(
+            f"{mean:.1f} steps, {summary.tokens / summary.graded:.0f} tokens and "
+            f"{summary.episode_sec:.2f} s an episode; reset {summary.reset_ms:.1f} ms"
+        )
+    if summary.tampered:
+        screen.print(f"{summary.tampered} tampered with something", style="yellow")
+    if summary.faults:
+        screen.print(
+            f"{summary.faults} not counted: {summary.sandbox_faults} by faults of the sandbox "
+            f"(run again to retry them), {summary.task_faults} by broken tasks",
+            style="yellow",
+        )
+    screen.print(f"codegym replay {out} --episode 0", style="dim", soft_wrap=True)

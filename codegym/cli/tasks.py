@@ -1,0 +1,56 @@
+"""``codegym tasks``: look at tasks."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from codegym.cli.options import Json, TaskSourceName
+from codegym.cli.output import console, plain, print_json, safe
+
+app = typer.Typer(help="Look at tasks, and make them.", no_args_is_help=True, rich_markup_mode=None)
+
+
+@app.command("list")
+def list_tasks(tasks: TaskSourceName = None, json: Json = False) -> None:
+    """List the tasks of a source, and those quarantined."""
+    from codegym.tasks import sources
+
+    source = sources.resolve(tasks)
+    if json:
+        ids = [task.instance_id for task in source]
+        print_json({"digest": source.digest, "tasks": ids, "quarantined": source.quarantined})
+        return
+    out = console()
+    for task in source:
+        first = task.problem_statement.strip().split("\n")[0]
+        counts = f"{len(task.fail_to_pass):>3} to repair, {len(task.pass_to_pass):>4} to keep"
+        out.print(f"{safe(task.instance_id):<24} {counts}  {safe(first)}", soft_wrap=True)
+    for task_id, reason in source.quarantined.items():
+        out.print(f"{safe(task_id):<24} quarantined: {safe(reason)}", style="yellow")
+
+
+@app.command("show")
+def show_task(
+    task_id: Annotated[str, typer.Argument(metavar="TASK", help="A task's instance_id.")],
+    tasks: TaskSourceName = None,
+    json: Json = False,
+) -> None:
+    """Show one task: what is asked, its tests, and the answer."""
+    from codegym.tasks import sources
+
+    task = sources.resolve(tasks).get(task_id)
+    if json:
+        print_json(plain(task))
+        return
+    out = console()
+    out.rule(safe(task.instance_id), align="left")
+    out.print(f"{task.kind} in {task.environment}, on {task.base_commit[:12]}", style="dim")
+    out.print(safe(task.problem_statement.strip()))
+    for title, ids in (("to repair", task.fail_to_pass), ("to keep", task.pass_to_pass)):
+        out.print(f"\n{len(ids)} tests {title}", style="bold")
+        for test_id in ids:
+            out.print(f"  {safe(test_id)}", soft_wrap=True)
+    out.print("\nthe answer", style="bold")
+    out.print(safe(task.patch), soft_wrap=True)

@@ -1,0 +1,89 @@
+"""The ids that Gymnasium knows, and how light it is to import them."""
+
+import json
+import subprocess
+import sys
+
+import gymnasium as gym
+import pytest
+from gymnasium.envs.registration import EnvSpec
+
+import codegym
+from codegym import registration
+from codegym.errors import NotFoundError, UsageError
+from codegym.types import call
+
+IDS = sorted(registration.IDS)
+
+
+def fresh(code: str) -> str:
+    """What a fresh interpreter prints."""
+    return subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True
+    ).stdout
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_an_id_is_registered(env_id):
+    spec = gym.spec(env_id)
+    assert spec.nondeterministic
+    assert spec.max_episode_steps is None
+    assert spec.kwargs == {"kind": registration.kind_of(env_id)}
+
+
+@pytest.mark.parametrize("env_id", IDS)
+def test_a_spec_round_trips_through_json(env_id):
+    spec = gym.spec(env_id)
+    spec.kwargs = {**spec.kwargs, "tasks": "kvlog", "tools": ["bash", "submit"], "max_steps": 3}
+    again = EnvSpec.from_json(spec.to_json())
+    assert again == spec
+    assert json.loads(spec.to_json())["entry_point"] == "codegym.registration:make_env"
+
+
+def test_registering_again_changes_nothing(recwarn):
+    before = gym.spec(IDS[0])
+    registration.register()
+    assert gym.spec(IDS[0]) is before
+    assert not recwarn
+
+
+def test_an_unknown_id_says_the_nearest():
+    with pytest.raises(NotFoundError, match="did you mean 'CodeGym/FixTests-v0'"):
+        registration.kind_of("CodeGym/FixTest-v0")
+
+
+def test_the_module_form_of_an_id_registers():
+    """``module:id`` imports the module, in a process that has not done so."""
+    code = (
+        "import gymnasium as gym\n"
+        "try: gym.make('codegym:CodeGym/FixTests-v0', tasks='no-such-source')\n"
+        "except ValueError as error: print(type(error).__name__)\n"
+    )
+    assert fresh(code) == "NotFoundError\n"
+
+
+@pytest.mark.parametrize("make", [gym.make, gym.make_vec])
+def test_bad_options_are_told(make):
+    with pytest.raises(NotFoundError, match="no-such-source"):
+        make("CodeGym/FixTests-v0", tasks="no-such-source")
+    with pytest.raises(UsageError, match="later version"):
+        make("CodeGym/FixTests-v0", tasks="curriculum:x")
+
+
+def test_importing_codegym_is_light_and_silent():
+    code = (
+        "import sys, codegym; ours = sorted({'.'.join(name.split('.')[:2]) for name in sys.modules "
+        "if name.startswith('codegym.')}); print(','.join(ours)); "
+        "print(sorted({'rich', 'typer', 'pydantic', 'git', 'docker', 'torch'} & set(sys.modules)))"
+    )
+    out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert out.stdout == "codegym.errors,codegym.registration,codegym.types\n[]\n"
+    assert out.stderr == ""
+
+
+def test_call_writes_an_action():
+    assert codegym.call is call
+    assert json.loads(codegym.call("bash", command="ls")) == {
+        "name": "bash",
+        "arguments": {"command": "ls"},
+    }
