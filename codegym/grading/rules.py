@@ -33,7 +33,7 @@ _STANDARD = sys.stdlib_module_names | {
 #: Of those, the ones that people give scratch files, and that no test runner needs.
 _SCRATCH = frozenset({
     "calendar", "cmd", "code", "profile", "queue", "secrets", "select", "statistics", "token",
-   , "trace", "turtle",
+    "trace", "turtle",
 })  # fmt: skip
 
 
