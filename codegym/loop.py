@@ -13,8 +13,6 @@ from pathlib import Path
 
 import codegym
 from codegym.agents import load_policy
-from codegym.envs.attempt import Listener
-from codegym.envs.checkpoint import Checkpoint
 from codegym.envs.options import EpisodeOptions
 from codegym.envs.rollouts import Rollouts
 from codegym.grading.setting import Setting
@@ -24,14 +22,14 @@ from codegym.runs import (
     Pins,
     RunFolder,
     Summary,
-    TrajectoryHeader,
     open_run,
     summarize,
 )
+from codegym.runs.recorder import Recorder
 from codegym.sandbox import backends
 from codegym.sandbox.images import build_image
 from codegym.tasks import environment
-from codegym.types import Image, Observation, Policy, Task, TaskSource, Turn
+from codegym.types import Image, Policy, TaskSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,27 +99,6 @@ async def run(config: RunConfig, watcher: Watcher | None = None) -> Summary:
                     watcher.end(folder.finish(result))
 
     return summarize(open_run(config.out).episodes())
-
-
-class Recorder(Listener):
-    """Writes trajectories while they happen."""
-
-    def __init__(self, folder: RunFolder) -> None:
-        self._folder = folder
-
-    def on_start(
-        self, index: int, task: Task, seed: int, policy: str, first: Observation, turns: int
-    ) -> None:
-        """An episode began, or went on after so many turns."""
-        self._folder.begin(TrajectoryHeader(index, seed, policy, task, first), turns)
-
-    def on_turn(self, index: int, turn: Turn) -> None:
-        """A turn was taken."""
-        self._folder.turn(index, turn)
-
-    def on_checkpoint(self, index: int, checkpoint: Checkpoint) -> None:
-        """A long episode can go on from here."""
-        self._folder.checkpoint(index, checkpoint)
 
 
 @asynccontextmanager
