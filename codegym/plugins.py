@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, TypeVar
 
-from codegym.errors import NotFoundError, UsageError
+from codegym.errors import CodeGymError, NotFoundError, UsageError
 
 T = TypeVar("T")
 
@@ -97,6 +97,8 @@ def configure(plugin: type[T], options: Mapping[str, str]) -> T:
     values = {name: _read(types[name], text, label, name) for name, text in options.items()}
     try:
         return plugin(**values)
+    except CodeGymError:
+        raise  # it says all there is to say
     except ValueError as error:
         raise UsageError(f"{plugin.__name__}: {error}") from error
 

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from codegym.errors import UsageError
-from codegym.tasks import environment
+from codegym.tasks.sources import environment
 from codegym.types import Action, File, History, Task, TaskSource, Tree, call
-from codegym.workspace.trees import gold_tree, grading_tree
+from codegym.workspace.trees import trees_of
 
 #: Base64 characters in one command; an action may have 262144 in all.
 _CHUNK = 96_000
@@ -44,8 +44,8 @@ class Oracle:
 
 def solution(task: Task) -> Iterator[str]:
     """The actions that make a task's start into its gold tree, ``submit`` the last."""
-    home = environment(task.environment)
-    yield from steps(grading_tree(task, home), gold_tree(task, home))
+    _, graded, gold = trees_of(task, environment(task.environment))
+    yield from steps(graded, gold)
     yield call("submit")
 
 
