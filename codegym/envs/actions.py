@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +11,7 @@ from typing import Any
 #: Longest action accepted, in characters.
 MAX_ACTION_CHARS = 262_144
 
+_GREATEST = 2**53
 _FORM = '{"name": TOOL, "arguments": {…}}'
 
 
@@ -113,14 +113,16 @@ def _check_object(value: dict[str, Any], schema: Mapping[str, Any], where: str) 
     for key in schema.get("required", ()):
         if key not in value:
             raise _FlawError(f"{where}: the argument {key!r} is missing")
+    # Stricter than the standard, where a schema that says nothing of other keys permits them.
+    others = schema.get("additionalProperties", not properties and "type" not in schema)
     for key, item in value.items():
         _check_text(key, f"{where}: a key")
-        if key in properties:
-            _check(item, properties[key], f"{where}.{key}")
-        elif not schema.get("additionalProperties", not properties and "type" not in schema):
+        if key not in properties and not others:
             known = ", ".join(properties) or "none"
             near = _near(key, properties)
             raise _FlawError(f"{where}: unknown argument {_short(key)}{near}; it takes: {known}")
+        rule = properties.get(key, others if isinstance(others, Mapping) else {})
+        _check(item, rule, f"{where}.{key[:80]}")
 
 
 def _check_text(value: str, where: str) -> None:
@@ -132,7 +134,7 @@ def _check_text(value: str, where: str) -> None:
 
 
 def _check_number(value: float, schema: Mapping[str, Any], where: str) -> None:
-    if isinstance(value, float) and not math.isfinite(value):
+    if not -_GREATEST <= value <= _GREATEST:  # infinite, or an integer that no float can hold
         raise _FlawError(f"{where}: too large")
     if "minimum" in schema and value < schema["minimum"]:
         raise _FlawError(f"{where}: must be at least {schema['minimum']}")
