@@ -1,0 +1,67 @@
+"""A task's four trees: what its patches make of a commit."""
+
+from __future__ import annotations
+
+from codegym.errors import NotFoundError, TaskError
+from codegym.tasks import Environment
+from codegym.types import Task, Tree
+from codegym.workspace.history import open_history
+from codegym.workspace.names import is_bytecode, is_tool_cache, tree_problem
+from codegym.workspace.patch import apply_patch
+
+
+def base_tree(task: Task, environment: Environment) -> Tree:
+    """The task's commit, without compiled files and tool caches that were committed by mistake.
+
+    Raises:
+        TaskError: The history does not hold the commit, or its tree cannot be a workspace.
+    """
+    try:
+        tree = open_history(environment).tree_at(task.base_commit)
+    except NotFoundError as error:
+        raise TaskError(task.instance_id, f"base_commit: {error}") from error
+    kept = {
+        path: file
+        for path, file in tree.items()
+        if not is_bytecode(path) and not is_tool_cache(path)
+    }
+    problem = tree_problem(kept)
+    if problem:
+        raise TaskError(task.instance_id, f"the tree of {task.base_commit}: {problem}")
+    return kept
+
+
+def start_tree(task: Task, environment: Environment) -> Tree:
+    """What the policy finds: tests are in it where the kind shows them."""
+    return trees_of(task, environment)[0]
+
+
+def grading_tree(task: Task, environment: Environment) -> Tree:
+    """What a grade is made on: the start with the task's tests, without the policy's work."""
+    return trees_of(task, environment)[1]
+
+
+def gold_tree(task: Task, environment: Environment) -> Tree:
+    """The solved task, with its tests."""
+    return trees_of(task, environment)[2]
+
+
+def shows_tests(task: Task) -> bool:
+    """Whether the task's own tests lie in the workspace from the start."""
+    return task.kind == "FixTests"
+
+
+def trees_of(task: Task, environment: Environment) -> tuple[Tree, Tree, Tree]:
+    """The start, grading and gold trees together.
+
+    Raises:
+        TaskError: A patch does not apply, or the commit is not there.
+    """
+    name = task.instance_id
+    mutated = apply_patch(base_tree(task, environment), task.start_patch, where=name)
+    graded = apply_patch(mutated, task.test_patch, where=name)
+    return (
+        graded if shows_tests(task) else mutated,
+        graded,
+        apply_patch(graded, task.patch, where=name),
+    )
