@@ -13,6 +13,8 @@ from . import cgroup
 from . import syscalls as sc
 from .namespace import ALIASES, BOXES, INSIDE_ID, LAYERS
 
+# Python and this launcher ignore these; what runs inside must not.
+_IGNORED_HERE = (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT)
 _FIRST_HIGH_FD = 64  # sources of dup2 stay clear of its targets
 
 
@@ -97,7 +99,9 @@ class Box:
         ]
         argv = ["bwrap", "--args", "7", "--", *self.start.command]
         try:
-            self.monitor = os.posix_spawn(bwrap, argv, {}, file_actions=actions)
+            self.monitor = os.posix_spawn(
+                bwrap, argv, {}, file_actions=actions, setsigdef=_IGNORED_HERE
+            )
         finally:
             for descriptor in high:
                 os.close(descriptor)
