@@ -3,7 +3,8 @@
 import asyncio
 from dataclasses import dataclass
 
-from codegym.envs import Rollouts
+from codegym.envs.rollouts import Rollouts
+from codegym.loop import open_setting
 from codegym.registration import resolve
 from codegym.types import Action, History, call
 
@@ -24,10 +25,12 @@ class Careful:
 
 
 async def main() -> None:
-    """Play four episodes, two at a time."""
-    async with Rollouts(resolve("kvlog"), workers=2) as rollouts:
+    """Play four episodes, two at a time; each is printed when it ends."""
+    async with open_setting("auto") as setting:
+        rollouts = Rollouts(setting, resolve("kvlog"), workers=2, seed=7, draws=4)
         async for result in rollouts.run(Careful()):
-            print(result.task.instance_id, result.reward, result.trajectory.turns[-1].seconds)
+            steps = len(result.trajectory.turns)
+            print(result.task.instance_id, "reward", result.reward, "in", steps, "steps")
 
 
 if __name__ == "__main__":

@@ -38,9 +38,10 @@ def test_first_episode(tmp_path):
 
 
 def test_own_policy(tmp_path):
-    lines = _run("own_policy.py", tmp_path)
-    assert len(lines) >= 1
-    assert all(line.startswith("kvlog-") and float(line.split()[1]) == 0.0 for line in lines)
+    lines = [line.split() for line in _run("own_policy.py", tmp_path)]
+    assert len(lines) == 4
+    assert all(words[0].startswith("kvlog-") for words in lines)
+    assert {tuple(words[1:]) for words in lines} == {("reward", "0.0", "in", "3", "steps")}
 
 
 def test_vectors(tmp_path):
