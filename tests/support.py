@@ -192,7 +192,9 @@ RUN python -m venv /opt/venv && /opt/venv/bin/pip install --no-cache-dir -r /tmp
 """
 
 
-def git(folder: Path, *arguments: str, date: str = "2024-01-01T00:00:00+0000") -> str:
+def git(
+    folder: Path, *arguments: str, date: str = "2024-01-01T00:00:00+0000", stdin: str = ""
+) -> str:
     """Run git, apart from the machine's configuration, with fixed names and dates."""
     who = {"NAME": "Tiny", "EMAIL": "tiny@example.org", "DATE": date}
     env = {
@@ -200,7 +202,9 @@ def git(folder: Path, *arguments: str, date: str = "2024-01-01T00:00:00+0000") -
     }
     env |= {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": str(folder), "GIT_CONFIG_NOSYSTEM": "1"}
     command = ["git", "-C", str(folder), *arguments]
-    return subprocess.run(command, env=env, check=True, capture_output=True, text=True).stdout
+    return subprocess.run(
+        command, env=env, input=stdin, check=True, capture_output=True, text=True
+    ).stdout
 
 
 def make_tiny_repository(folder: Path) -> list[str]:

@@ -1,8 +1,16 @@
 """What is kept on disk between processes: the cache folder, immutable layers, whole files."""
 
 from codegym.store.cache import cache_dir
-from codegym.store.files import replacing, sync_folder
+from codegym.store.files import remove_drafts, replacing, sync_folder
 from codegym.store.layers import LayerStore, Pruned
 from codegym.store.locks import locked_folder
 
-__all__ = ["LayerStore", "Pruned", "cache_dir", "locked_folder", "replacing", "sync_folder"]
+__all__ = [
+    "LayerStore",
+    "Pruned",
+    "cache_dir",
+    "locked_folder",
+    "remove_drafts",
+    "replacing",
+    "sync_folder",
+]

@@ -34,6 +34,12 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
         sync_folder(path.parent)
 
 
+def remove_drafts(path: Path) -> None:
+    """Remove what killed writers of ``path`` left; only where no other can be at work."""
+    for draft in path.parent.glob(f".{path.name}.*.tmp"):
+        draft.unlink(missing_ok=True)
+
+
 def sync_folder(folder: Path) -> None:
     """Make renames within ``folder`` survive a power cut."""
     descriptor = os.open(folder, os.O_RDONLY)

@@ -30,7 +30,7 @@ def first_problem(
     details = error.errors(include_url=False, include_context=False)
     # A misspelt key is said before the missing one that it should have been.
     first = next((d for d in details if d["type"] == "extra_forbidden"), details[0])
-    location = tuple(str(part) for part in first["loc"])
+    location = tuple(str(part) for part in first["loc"] if part != "[key]")
     field = ".".join(location)
     if first["type"] != "extra_forbidden":
         problem = first["msg"].removeprefix("Value error, ")

@@ -50,7 +50,7 @@ def parse_object(raw: bytes, path: Path, line: int) -> dict[str, Any]:
         raise DataError(path, "the line is blank", line=line)
     try:
         value = json.loads(
-            raw.decode("utf-8"), object_pairs_hook=_unique, parse_constant=_refuse_constant
+            raw.decode("utf-8").rstrip(), object_pairs_hook=_unique, parse_constant=_refuse_constant
         )
     except UnicodeDecodeError as error:
         raise DataError(path, f"not UTF-8 at byte {error.start} of the line", line=line) from None

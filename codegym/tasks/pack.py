@@ -19,7 +19,7 @@ from pydantic import Field, ValidationError
 
 import codegym
 from codegym.errors import DataError, NotFoundError, UsageError
-from codegym.store import locked_folder, replacing, sync_folder
+from codegym.store import locked_folder, remove_drafts, replacing, sync_folder
 from codegym.tasks.edge import Strict, first_problem
 from codegym.tasks.environment import Environment
 from codegym.tasks.environment_file import Name, Spdx
@@ -194,8 +194,13 @@ def write_pack(
 
 
 def _settle(folder: Path) -> None:
-    """Put the next rows in their place if ``pack.json`` names them already; else drop them."""
+    """Put the next rows in their place if ``pack.json`` names them already; else drop them.
+
+    What killed writers left goes too; the caller holds the folder.
+    """
     following = folder / _NEXT
+    for name in (_NEXT, INFO):
+        remove_drafts(folder / name)
     if not following.exists():
         return
     named = read_info(folder).sha256 if (folder / INFO).exists() else ""

@@ -16,6 +16,7 @@ from codegym.tasks.edge import Strict, first_problem, nearest
 from codegym.tasks.jsonl import dump_object, parse_object, read_lines
 from codegym.types import Kind, Task
 
+_KINDS: dict[str, Kind] = {kind: kind for kind in get_args(Kind)}
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _INSTANCE_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,199}")
 
@@ -49,40 +50,49 @@ def _commit(value: str) -> str:
 
 
 def _kind(value: str) -> str:
-    kinds = get_args(Kind)
-    if value not in kinds:
-        raise ValueError(f"{value!r} is no kind; {nearest(value, kinds)}")
+    if value not in _KINDS:
+        raise ValueError(f"{value!r} is no kind; {nearest(value, _KINDS)}")
     return value
 
 
-def _encodable(value: dict[str, Any]) -> dict[str, Any]:
+def _encodable(value: str) -> str:
+    """JSON can write half a surrogate pair, which is no text."""
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"half a surrogate pair at character {error.start}") from None
+    return value
+
+
+def _dumpable(value: dict[str, Any]) -> dict[str, Any]:
     dump_object(value)
     return value
 
 
 TestIds = Annotated[list[Annotated[str, AfterValidator(_test_id)]], BeforeValidator(_decoded)]
-Json = Annotated[dict[str, Any], AfterValidator(_encodable)]
+Json = Annotated[dict[str, Any], AfterValidator(_dumpable)]
+Text = Annotated[str, AfterValidator(_encodable)]
 
 
 class _Row(Strict):
     """A row's keys, in the order written."""
 
     instance_id: Annotated[str, AfterValidator(_instance_id)]
-    repo: str = ""
+    repo: Text = ""
     base_commit: Annotated[str, AfterValidator(_commit)]
-    patch: Annotated[str, Field(min_length=1)]
-    test_patch: str = ""
-    problem_statement: str = ""
-    hints_text: str = ""
-    created_at: str = ""
-    version: str = ""
+    patch: Annotated[Text, Field(min_length=1)]
+    test_patch: Text = ""
+    problem_statement: Text = ""
+    hints_text: Text = ""
+    created_at: Text = ""
+    version: Text = ""
     FAIL_TO_PASS: Annotated[TestIds, Field(min_length=1)]
     PASS_TO_PASS: TestIds
-    environment: Annotated[str, Field(min_length=1)]
-    start_patch: str = ""
-    kind: Annotated[Kind, BeforeValidator(_kind)] = "FixTests"
-    language: str = "python"
-    suite: str = "unit"
+    environment: Annotated[Text, Field(min_length=1)]
+    start_patch: Text = ""
+    kind: Annotated[str, AfterValidator(_kind)] = "FixTests"
+    language: Text = "python"
+    suite: Text = "unit"
     hidden: TestIds = Field(default_factory=list)
     provenance: Json = Field(default_factory=dict)
     features: Json = Field(default_factory=dict)
@@ -119,7 +129,7 @@ def from_row(row: Mapping[str, Any], where: Path | str, *, line: int | None = No
         created_at=parsed.created_at,
         version=parsed.version,
         repo=parsed.repo,
-        kind=parsed.kind,
+        kind=_KINDS[parsed.kind],
         language=parsed.language,
         suite=parsed.suite,
         hidden=frozenset(parsed.hidden),
