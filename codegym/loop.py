@@ -6,15 +6,17 @@ task source ─► policy ─► backend ─► setting ─► rollouts ─► r
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncIterator, Mapping
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import codegym
 from codegym.agents import load_policy
+from codegym.envs.kinds import check_rows, present
 from codegym.envs.options import EpisodeOptions
 from codegym.envs.rollouts import Rollouts
+from codegym.errors import TaskError
 from codegym.grading.setting import Setting
 from codegym.registration import resolve
 from codegym.runs import (
@@ -27,8 +29,7 @@ from codegym.runs import (
 )
 from codegym.runs.recorder import Recorder
 from codegym.sandbox import backends
-from codegym.sandbox.images import build_image
-from codegym.tasks import environment
+from codegym.tasks.sources import environment
 from codegym.types import Image, Policy, TaskSource
 
 
@@ -73,11 +74,12 @@ async def run(config: RunConfig, watcher: Watcher | None = None) -> Summary:
 
     # Tasks come from a source, actions from a policy.
     source = resolve(config.tasks)
+    check_rows(source, config.options.kind)
     policy = load_policy(config.policy, source, config.policy_options)
 
     # Sandboxes come from a backend. A setting makes tasks ready in them, and grades in fresh ones.
-    async with open_setting(config.sandbox) as setting:
-        images = await make_images(source, setting, watcher)
+    async with open_setting(config.sandbox, watcher.note) as setting:
+        images = await make_images(source, setting, config.options.kind)
 
         # Whatever would make this another run is pinned; the folder refuses to go on with another.
         with RunFolder(config.out, pin(config, source, policy, images)) as folder:
@@ -102,22 +104,23 @@ async def run(config: RunConfig, watcher: Watcher | None = None) -> Summary:
 
 
 @asynccontextmanager
-async def open_setting(sandbox: str) -> AsyncIterator[Setting]:
-    """A setting over a backend, which are both closed at the end."""
-    setting = Setting(backends.pick(sandbox))
+async def open_setting(sandbox: str, note: Callable[[str], None]) -> AsyncIterator[Setting]:
+    """A setting over a backend; both are closed at the end."""
+    setting = Setting(backends.pick(sandbox), progress=note)
     try:
         yield setting
     finally:
         await setting.close()
 
 
-async def make_images(source: TaskSource, setting: Setting, watcher: Watcher) -> dict[str, Image]:
-    """The image of each environment in the source; made where it is not in the cache."""
-    names = sorted({task.environment for task in source})
-    return {
-        name: await build_image(environment(name), setting.backend, progress=watcher.note)
-        for name in names
-    }
+async def make_images(source: TaskSource, setting: Setting, kind: str) -> dict[str, Image]:
+    """The image of each environment, made where it is not in the cache."""
+    images: dict[str, Image] = {}
+    for task in source:
+        if task.environment not in images:
+            with suppress(TaskError):  # a broken task is told of when it is played
+                images[task.environment] = (await setting.ready(present(task, kind))).image
+    return images
 
 
 def pin(config: RunConfig, source: TaskSource, policy: Policy, images: Mapping[str, Image]) -> Pins:

@@ -68,8 +68,8 @@ def _draw(rng: np.random.Generator, name: str, schema: Mapping[str, Any]) -> Any
             low = int(schema.get("minimum", 0))
             return int(rng.integers(low, int(schema.get("maximum", low + _SPAN)) + 1))
         case "number":
-            low = float(schema.get("minimum", 0))
-            return float(rng.uniform(low, schema.get("maximum", low + _SPAN)))
+            least = float(schema.get("minimum", 0))
+            return float(rng.uniform(least, schema.get("maximum", least + _SPAN)))
         case "boolean":
             return bool(rng.integers(2))
         case "null":

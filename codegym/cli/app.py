@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from typer.core import TyperGroup
 
-from codegym.cli import cache, doctor, replay, restore, run, tasks
+from codegym.cli import cache, doctor, environment, replay, restore, run, tasks
 from codegym.cli.bench import command as bench
 from codegym.cli.demo import command as demo
 from codegym.errors import CodeGymError
@@ -67,4 +67,5 @@ app.command("restore")(restore.restore)
 app.command("doctor")(doctor.doctor)
 app.command("bench")(bench.bench)
 app.add_typer(tasks.app, name="tasks")
+app.add_typer(environment.app, name="environment")
 app.add_typer(cache.app, name="cache")

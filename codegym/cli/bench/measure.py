@@ -78,8 +78,13 @@ def timed(action: Callable[[], object], times: int) -> list[float]:
     return taken
 
 
-async def timed_async(action: Callable[[], Awaitable[object]]) -> float:
-    """Seconds of one awaited call."""
+async def seconds_of(action: Awaitable[object]) -> float:
+    """Seconds until it is done."""
     began = time.perf_counter()
-    await action()
+    await action
     return time.perf_counter() - began
+
+
+async def timed_async(action: Callable[[], Awaitable[object]], times: int) -> list[float]:
+    """Seconds of each of so many calls, one after another."""
+    return [await seconds_of(action()) for _ in range(times)]

@@ -1,0 +1,90 @@
+"""The command."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from codegym.cli.options import Json, Sandbox
+from codegym.cli.output import console, print_json
+
+if TYPE_CHECKING:
+    from codegym.cli.bench.measure import Figure
+
+_ENVIRONMENT = "kvlog"
+
+
+def bench(
+    json: Json = False,
+    sandbox: Sandbox = "auto",
+    tasks: Annotated[
+        str, typer.Option("--tasks", metavar="SOURCE", help="Its first task is measured with.")
+    ] = _ENVIRONMENT,
+    times: Annotated[int, typer.Option(min=1, help="How often each is measured, about.")] = 40,
+) -> None:
+    """Measure what the gym costs, and beside each figure its physical floor in the same run."""
+    screen = console(stderr=True)
+    with screen.status("starting") as status:
+        figures = asyncio.run(_measure(tasks, sandbox, times, status.update))
+    if json:
+        print_json({each.name: _as_json(each) for each in figures})
+    else:
+        _print(figures)
+
+
+async def _measure(
+    tasks: str, sandbox: str, times: int, note: Callable[[str], None]
+) -> list[Figure]:
+    from codegym.cli.bench.figures import Bench
+    from codegym.loop import open_setting
+    from codegym.registration import resolve
+
+    source = resolve(tasks)
+    task = next(iter(source))
+    async with open_setting(sandbox, note) as setting:
+        await setting.ready(task)
+        figures = []
+        for measure in Bench(setting, task, times).measures():
+            note(f"measuring {measure.__name__.replace('_', ' ')}")
+            figures.append(await measure())
+    return figures
+
+
+def _as_json(each: Figure) -> dict[str, Any]:
+    return {
+        "p50": each.p50,
+        "p95": each.p95,
+        "floor": each.floor,
+        "ratio": each.ratio,
+        "target": each.target,
+        "n": each.n,
+        "what": each.what,
+        "against": each.against,
+    }
+
+
+def _print(figures: list[Figure]) -> None:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column("figure")
+    for title in ("p50", "p95", "target", "floor", "times floor"):
+        table.add_column(title, justify="right")
+    for each in figures:
+        table.add_row(
+            each.name,
+            f"{each.p50:.3g}",
+            f"{each.p95:.3g}",
+            f"{each.target:g}",
+            "" if each.floor is None else f"{each.floor:.3g}",
+            "" if each.ratio is None else f"{each.ratio:.2f}",
+            style="" if each.p50 <= each.target else "yellow",
+        )
+    out = console()
+    out.print(table)
+    for each in figures:
+        against = f"; floor: {each.against}" if each.against else ""
+        out.print(f"{each.name}: {each.what}{against} (n={each.n})", style="dim")

@@ -1,0 +1,1 @@
+"""``codegym demo``: the point of the project in half a minute."""

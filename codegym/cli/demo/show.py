@@ -1,0 +1,104 @@
+"""Shows the demo in the terminal."""
+
+from __future__ import annotations
+
+from statistics import median
+from typing import TYPE_CHECKING
+
+from codegym.cli.demo.play import ENVIRONMENT, Demo
+from codegym.cli.output import console, safe
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from codegym.types import EpisodeResult
+
+_NEXT = (
+    f"codegym run CodeGym/FixTests-v0 --tasks {ENVIRONMENT} --policy oracle --out runs/demo",
+    "codegym replay runs/demo --episode 0",
+    "codegym bench",
+)
+_MAX_TRIED = 8
+
+
+def show(found: Demo) -> None:
+    """Print it."""
+    out = console()
+    _task(out, found)
+    _attestation(out, found)
+    out.print()
+    _scores(out, found)
+    _cheat(out, found.results["cheat"])
+    _diff(out, found.results["oracle"].diff)
+    out.print()
+    out.print("next:", style="bold")
+    for command in _NEXT:
+        out.print(f"  {command}", soft_wrap=True)
+
+
+def _task(out: Console, found: Demo) -> None:
+    task = found.task
+    out.rule(safe(task.instance_id), align="left")
+    out.print(safe(task.problem_statement.strip().split("\n")[0]))
+    kept = len(task.pass_to_pass)
+    out.print(f"{len(task.fail_to_pass)} tests to repair, {kept} to keep", style="dim")
+
+
+def _attestation(out: Console, found: Demo) -> None:
+    looked = found.results["oracle"].attestation
+    count = sum(looked.found.values())
+    out.print(
+        f"looked for {len(looked.found)} kinds of traces of the answer in the sandbox: "
+        f"{count or 'none'} found",
+        style="green" if looked.clean else "bold red",
+    )
+
+
+def _scores(out: Console, found: Demo) -> None:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column("agent")
+    for title in ("score", "steps", "reset", "median step", "grade"):
+        table.add_column(title, justify="right")
+    for name, result in found.results.items():
+        grade = result.grade
+        if grade is None:
+            continue
+        turns = result.trajectory.turns
+        table.add_row(
+            name,
+            f"{grade.score:g}",
+            str(len(turns)),
+            f"{1000 * result.reset_sec:.1f} ms",
+            f"{1000 * median(turn.seconds for turn in turns):.1f} ms",
+            f"{grade.durations_sec.get('total', 0.0):.2f} s",
+            style="bold green" if grade.solved else "",
+        )
+    out.print(table)
+
+
+def _cheat(out: Console, result: EpisodeResult) -> None:
+    if result.grade is None:
+        return
+    seen = result.trajectory.turns[-2].observation
+    out.print()
+    out.print("the cheat", style="bold")
+    out.print(
+        f"in its own sandbox it saw {seen.passing} tests pass and {max(0, seen.failing)} fail;"
+    )
+    out.print(f"graded elsewhere: {result.grade.score:g}, because")
+    tried = [*result.grade.tampering, *result.grade.attempts]
+    for attempt in tried[:_MAX_TRIED]:
+        where = f" {safe(attempt.path)}:" if attempt.path else ""
+        out.print(f"  {attempt.kind}:{where} {safe(attempt.detail)}", soft_wrap=True)
+    if len(tried) > _MAX_TRIED:
+        out.print(f"  and {len(tried) - _MAX_TRIED} more")
+
+
+def _diff(out: Console, diff: str) -> None:
+    from rich.syntax import Syntax
+
+    out.print()
+    out.print("the answer", style="bold")
+    out.print(Syntax(safe(diff.rstrip()), "diff", background_color="default", word_wrap=True))
