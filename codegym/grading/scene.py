@@ -103,6 +103,12 @@ class Scene:
         trees = (*self.start, *self.grading)
         return frozenset(place for path in trees for place in self.places(path))
 
+    @cached_property
+    def package_names(self) -> frozenset[str]:
+        """Top-level modules of the repository itself, tests left out."""
+        found = (name for root, name in self.modules if root in self.import_paths)
+        return frozenset(found) - {"conftest", "setup", "test", "tests"}
+
     def places(self, path: str) -> list[tuple[str, str]]:
         """At which import roots a file is, or is part of, a top-level module; with its name."""
         if not path.endswith(IMPORTABLE):

@@ -1,0 +1,187 @@
+"""Ties environment, image, workspace, sandbox and grading together, for one event loop."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from codegym.errors import TaskError
+from codegym.grading.grader import grade
+from codegym.grading.ready import Ready
+from codegym.grading.runners import runner
+from codegym.grading.services import start_services
+from codegym.grading.trace import scan
+from codegym.sandbox.base import Backend, Sandbox
+from codegym.sandbox.images import build_image
+from codegym.store import LayerStore
+from codegym.tasks import Environment
+from codegym.tasks.sources import environment as environment_named
+from codegym.types import Grade, Image, Manifest, Task, Trajectory, Tree
+from codegym.workspace.prepare import Workshop
+
+__all__ = ["Ready", "Setting"]
+
+_REMEMBERED = 256
+
+
+def _silent(_: str) -> None:
+    """Say nothing."""
+
+
+class Setting:
+    """Makes tasks ready, starts their sandboxes and grades work. One for each event loop.
+
+    Args:
+        backend: Starts the sandboxes; closed with the setting.
+        store: Where layers are kept; the backend's. By default the user's.
+        progress: Told, in words, what takes time.
+    """
+
+    def __init__(
+        self,
+        backend: Backend,
+        *,
+        store: LayerStore | None = None,
+        progress: Callable[[str], None] = _silent,
+    ) -> None:
+        self.backend = backend
+        self._store = store or LayerStore()
+        self._progress = progress
+        self._workshop = Workshop(self._store, backend.owner)
+        self._ready: OrderedDict[object, asyncio.Future[Ready]] = OrderedDict()
+        self._images: dict[str, asyncio.Future[Image]] = {}
+
+    async def ready(self, task: Task, environment: Environment | None = None) -> Ready:
+        """Make a task ready: at once where that was done before, and once for all who ask.
+
+        What is remembered is attested again each time, cheaply (see ``Workshop.prepare``).
+
+        Args:
+            task: The row, as it is presented.
+            environment: Its environment, where it is not to be found by its name.
+
+        Raises:
+            NotFoundError: There is no such environment or suite.
+            TaskError: The task is broken, or a trace of the answer was found in its layers.
+            DataError: The environment is broken.
+            UnavailableError: This machine lacks something.
+            SandboxError: The sandbox that an image is built in broke.
+        """
+        future = self.ahead(task, environment)
+        if not future.done():
+            return await asyncio.shield(future)
+        made = future.result()
+        prepared = self._workshop.prepare(task, made.environment)
+        return made if prepared is made.prepared else replace(made, prepared=prepared)
+
+    def ahead(self, task: Task, environment: Environment | None = None) -> asyncio.Future[Ready]:
+        """Begin to make a task ready, without waiting; a failure is raised by ``ready``."""
+        key = _key(task, environment)
+        future = self._ready.get(key)
+        if future is None or (future.done() and _failed(future)):
+            future = asyncio.ensure_future(self._make(task, environment))
+            future.add_done_callback(_failed)  # one that nobody waits for is no stray
+            self._ready[key] = future
+        self._ready.move_to_end(key)
+        while len(self._ready) > _REMEMBERED and next(iter(self._ready.values())).done():
+            self._ready.popitem(last=False)
+        return future
+
+    async def _make(self, task: Task, environment: Environment | None) -> Ready:
+        home = environment
+        if home is None:
+            home = await asyncio.to_thread(environment_named, task.environment)
+        suite = home.suite(task.suite)
+        prepared = await asyncio.to_thread(self._workshop.prepare, task, home)
+        # Commands of the environment see the policy's tree: the answer is in no layer.
+        tree = prepared.start_tree if home.image.install or home.image.build else None
+        image = await self._image(home, prepared.digest if tree else "", tree)
+        return Ready(task, home, suite, image, prepared, runner(suite.runner))
+
+    async def _image(self, home: Environment, variant: str, tree: Tree | None) -> Image:
+        key = f"{home.digest} {variant}"
+        future = self._images.get(key)
+        if future is None or (future.done() and _failed(future)):
+            building = build_image(
+                home, self.backend, store=self._store, tree=tree, progress=self._progress
+            )
+            future = self._images[key] = asyncio.ensure_future(building)
+            future.add_done_callback(_failed)
+        return await asyncio.shield(future)
+
+    async def start(self, ready: Ready) -> Sandbox:
+        """Start a policy's sandbox, with the services its environment needs.
+
+        Raises:
+            SandboxError: It did not start. ``TaskError``: a service of the environment did not.
+        """
+        box = await self.backend.start(ready.start_spec)
+        return await self._served(ready, box)
+
+    async def fork(self, ready: Ready, box: Sandbox) -> Sandbox:
+        """A second sandbox with the same files, directory and variables, and fresh services."""
+        return await self._served(ready, await box.fork())
+
+    async def _served(self, ready: Ready, box: Sandbox) -> Sandbox:
+        if not ready.environment.services:
+            return box
+        try:
+            problem = await start_services(box, ready.environment)
+            if problem:
+                raise TaskError(ready.task.instance_id, problem)
+        except BaseException:
+            await box.stop()
+            raise
+        return box
+
+    async def grade(
+        self, ready: Ready, work: Manifest, trajectory: Trajectory | None = None
+    ) -> Grade:
+        """Grade a policy's work in a fresh sandbox.
+
+        Args:
+            ready: The task.
+            work: What ``Sandbox.collect`` read.
+            trajectory: Where given, the grade also lists what was looked for in vain.
+
+        Raises:
+            SandboxError: The infrastructure broke: no verdict, never a score of 0.
+        """
+        attempts = scan(trajectory, ready.scene.package_names) if trajectory else ()
+        return await grade(self.backend, ready, work, attempts)
+
+    async def close(self) -> None:
+        """Stop everything. Idempotent."""
+        futures: list[asyncio.Future[Any]] = [*self._ready.values(), *self._images.values()]
+        unfinished = [future for future in futures if not future.done()]
+        for future in unfinished:
+            future.cancel()
+        await asyncio.gather(*unfinished, return_exceptions=True)
+        self._ready.clear()
+        self._images.clear()
+        await self.backend.close()
+
+
+def _failed(future: asyncio.Future[Any]) -> bool:
+    """Whether it came to nothing; asking counts as having seen the exception."""
+    return future.cancelled() or future.exception() is not None
+
+
+def _key(task: Task, environment: Environment | None) -> object:
+    """What makes two rows the same to a sandbox, a grade and its text."""
+    return (
+        task.instance_id,
+        task.environment,
+        environment.digest if environment else "",
+        task.base_commit,
+        task.start_patch,
+        task.test_patch,
+        task.patch,
+        task.kind,
+        task.suite,
+        task.test_ids,
+        task.hidden,
+    )
