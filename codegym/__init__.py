@@ -5,8 +5,8 @@ Importing it registers the Gymnasium ids, loads nothing else, prints nothing and
 
 from codegym.registration import register
 from codegym.types import call
+from codegym.version import __version__
 
 __all__ = ["__version__", "call"]
-__version__ = "0.1.0"
 
 register()

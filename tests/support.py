@@ -177,14 +177,6 @@ _COMMITS: tuple[tuple[str, dict[str, str]], ...] = (
     ),
 )
 
-_REQUIREMENTS = """\
-iniconfig==2.3.0
-packaging==25.0
-pluggy==1.6.0
-pygments==2.19.2
-pytest==9.0.2
-"""
-
 _DOCKERFILE = """\
 FROM python:3.11-slim
 COPY requirements.lock /tmp/requirements.lock
@@ -233,8 +225,8 @@ def make_tiny_environment(folder: Path) -> Environment:
     head = make_tiny_repository(repository)[-1]
     (folder / "history.fast-export").write_text(git(repository, "fast-export", "main"))
     subprocess.run(["rm", "-rf", str(repository)], check=True)
-    bundled = _BUNDLED_LOCK.read_text() if _BUNDLED_LOCK.is_file() else _REQUIREMENTS
-    (folder / "requirements.lock").write_text(bundled)
+    # The same lock as kvlog's, so that one image serves the tests of both.
+    (folder / "requirements.lock").write_bytes(_BUNDLED_LOCK.read_bytes())
     (folder / "Dockerfile").write_text(_DOCKERFILE)
     (folder / "README.md").write_text("# tiny\n")
     (folder / "environment.toml").write_text(_TOML.format(head=head))

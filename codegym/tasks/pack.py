@@ -17,7 +17,6 @@ from typing import Annotated, Self
 
 from pydantic import Field, ValidationError
 
-import codegym
 from codegym.errors import DataError, NotFoundError, UsageError
 from codegym.store import locked_folder, remove_drafts, replacing, sync_folder
 from codegym.tasks.edge import Strict, first_problem
@@ -27,6 +26,7 @@ from codegym.tasks.jsonl import parse_object
 from codegym.tasks.rows import write_rows
 from codegym.tasks.task_file import FindEnvironment, Index, TaskFile, index_rows
 from codegym.types import Task
+from codegym.version import __version__
 
 ROWS = "tasks.jsonl"
 INFO = "pack.json"
@@ -181,7 +181,7 @@ def write_pack(
                 sha256=index_rows(folder / _NEXT, find).sha256,
                 license=spdx or _all_licenses(environments),
                 environments={name: by_name[name].digest for name in sorted(by_name)},
-                codegym=codegym.__version__,
+                codegym=__version__,
                 operators=dict(sorted((operators or {}).items())),
             )
             if old is not None and _content(old) == _content(info):

@@ -272,14 +272,14 @@ def killed_at(pipe: Connection, environment: Environment, step: int) -> None:
     done = 0
     rename = Path.replace
 
-    def counted(self: Path, target: Path) -> Path:
+    def counted(self: Path, target: str | os.PathLike[str]) -> Path:
         nonlocal done
         if done == step:
             os.kill(os.getpid(), signal.SIGKILL)
         done += 1
         return rename(self, target)
 
-    Path.replace = counted  # type: ignore[method-assign]
+    Path.replace = counted  # type: ignore[assignment,method-assign]
     write(environment, several(environment, 5, "new"))
     pipe.send(done)
 

@@ -17,6 +17,7 @@ from codegym.tasks import (
     Pack,
     TaskFile,
     environments,
+    load_environment,
     resolve,
     sources,
     write_pack,
@@ -53,7 +54,7 @@ def bundle(folder: Path, name: str, count: int) -> Environment:
     made = make_tiny_environment(folder / name)
     path = made.folder / "environment.toml"
     path.write_text(path.read_text().replace('name = "tiny"', f'name = "{name}"'))
-    loaded = sources.load_environment(made.folder)
+    loaded = load_environment(made.folder)
     write_pack(loaded.folder, numbered(loaded, count, name), name=name, environments=[loaded])
     return loaded
 
