@@ -152,7 +152,7 @@ class Episode:
             await closing
         options, self._ready = self.options, ready
         protected = ready.environment.edits.protected
-        instruction = kinds.instruction(ready.task, tuple(options.toolbox.tools), protected)
+        instruction = kinds.instruction(task, tuple(options.toolbox.tools), protected)
         self._log = Log.begin(
             task.instance_id, seed, instruction, options.max_steps, options.max_output_chars
         )
@@ -204,7 +204,7 @@ class Episode:
 
     async def fork(self) -> Episode:
         """A second running episode from here: files, directory, exported variables."""
-        twin_box = await self._running().fork()
+        twin_box = await self._setting.fork(self._known(), self._running())
         twin = copy.copy(self)
         twin._box, twin._log = twin_box, self._log.copy()
         return twin
@@ -291,8 +291,8 @@ class Episode:
         return self._rewarded(await self._earn(box))
 
     async def _grade(self, work: Manifest) -> Grade:
-        ready = self._known()
-        return await boxes.persistently(lambda: self._setting.grade(ready, work))
+        ready, happened = self._known(), self.trajectory()
+        return await boxes.persistently(lambda: self._setting.grade(ready, work, happened))
 
     async def _earn(self, box: Sandbox) -> float:
         reward, grade = self.options.reward_function, self.final_grade
