@@ -7,6 +7,9 @@ from typing import Annotated
 
 import typer
 
+#: The bundled environment that `demo` and `bench` use.
+BUNDLED = "kvlog"
+
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
 Sandbox = Annotated[
     str, typer.Option("--sandbox", help="Backend: auto, bubblewrap, a plug-in, or module:attr.")

@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from codegym.cli.options import Json, Sandbox
+from codegym.cli.options import BUNDLED, Json, Sandbox
 from codegym.cli.output import console, print_json
 
 if TYPE_CHECKING:
     from codegym.cli.bench.measure import Figure
-
-_ENVIRONMENT = "kvlog"
 
 
 def bench(
@@ -22,7 +20,7 @@ def bench(
     sandbox: Sandbox = "auto",
     tasks: Annotated[
         str, typer.Option("--tasks", metavar="SOURCE", help="Its first task is measured with.")
-    ] = _ENVIRONMENT,
+    ] = BUNDLED,
     times: Annotated[int, typer.Option(min=1, help="How often each is measured, about.")] = 40,
 ) -> None:
     """Measure what the gym costs, and beside each figure its physical floor in the same run."""

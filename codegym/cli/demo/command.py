@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from codegym.cli.options import Json, Sandbox
+from codegym.cli.options import BUNDLED, Json, Sandbox
 from codegym.cli.output import console, plain, print_json
 
 if TYPE_CHECKING:
@@ -16,21 +16,27 @@ if TYPE_CHECKING:
     from codegym.types import EpisodeResult
 
 
-def demo(json: Json = False, sandbox: Sandbox = "auto") -> None:
+def demo(
+    json: Json = False,
+    sandbox: Sandbox = "auto",
+    tasks: Annotated[
+        str, typer.Option("--tasks", metavar="SOURCE", help="Its first task is attempted.")
+    ] = BUNDLED,
+) -> None:
     """Attempt one task three ways: by its answer, by nothing, and by cheating.
 
     Exit status 1 where anything but the answer scores.
     """
-    from codegym.cli.demo.play import ENVIRONMENT, play
+    from codegym.cli.demo.play import play
     from codegym.cli.demo.show import show
 
     screen = console(stderr=True)
     with screen.status("looking for a sandbox") as status:
-        found = asyncio.run(play(ENVIRONMENT, sandbox, status.update))
+        found = asyncio.run(play(tasks, sandbox, status.update))
     if json:
         print_json(as_json(found))
     else:
-        show(found)
+        show(found, tasks)
     if not found.as_promised:
         raise typer.Exit(1)
 

@@ -16,8 +16,6 @@ from codegym.loop import open_setting
 from codegym.registration import resolve
 from codegym.types import EpisodeResult, Policy, Task
 
-ENVIRONMENT = "kvlog"
-
 
 @dataclass(frozen=True, slots=True)
 class Demo:

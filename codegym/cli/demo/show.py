@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from statistics import median
 from typing import TYPE_CHECKING
 
-from codegym.cli.demo.play import ENVIRONMENT, Demo
+from codegym.cli.demo.play import Demo
 from codegym.cli.output import console, safe
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from codegym.types import EpisodeResult
+    from codegym.types import EpisodeResult, Tampering
 
 _NEXT = (
-    f"codegym run CodeGym/FixTests-v0 --tasks {ENVIRONMENT} --policy oracle --out runs/demo",
+    "codegym run CodeGym/FixTests-v0 --tasks {tasks} --policy oracle --out runs/demo",
     "codegym replay runs/demo --episode 0",
     "codegym bench",
 )
 _MAX_TRIED = 8
 
 
-def show(found: Demo) -> None:
+def show(found: Demo, tasks: str) -> None:
     """Print it."""
     out = console()
     _task(out, found)
@@ -33,7 +34,7 @@ def show(found: Demo) -> None:
     out.print()
     out.print("next:", style="bold")
     for command in _NEXT:
-        out.print(f"  {command}", soft_wrap=True)
+        out.print(f"  {command.format(tasks=tasks)}", soft_wrap=True)
 
 
 def _task(out: Console, found: Demo) -> None:
@@ -41,7 +42,7 @@ def _task(out: Console, found: Demo) -> None:
     out.rule(safe(task.instance_id), align="left")
     out.print(safe(task.problem_statement.strip().split("\n")[0]))
     kept = len(task.pass_to_pass)
-    out.print(f"{len(task.fail_to_pass)} tests to repair, {kept} to keep", style="dim")
+    out.print(f"tests to repair: {len(task.fail_to_pass)}, to keep: {kept}", style="dim")
 
 
 def _attestation(out: Console, found: Demo) -> None:
@@ -88,10 +89,16 @@ def _cheat(out: Console, result: EpisodeResult) -> None:
         f"in its own sandbox it saw {seen.passing} tests pass and {max(0, seen.failing)} fail;"
     )
     out.print(f"graded elsewhere: {result.grade.score:g}, because")
-    tried = [*result.grade.tampering, *result.grade.attempts]
-    for attempt in tried[:_MAX_TRIED]:
-        where = f" {safe(attempt.path)}:" if attempt.path else ""
-        out.print(f"  {attempt.kind}:{where} {safe(attempt.detail)}", soft_wrap=True)
+    _tried(out, result.grade.tampering)
+    if result.grade.attempts:
+        out.print("it also looked for the answer, in vain:")
+        _tried(out, result.grade.attempts)
+
+
+def _tried(out: Console, tried: Sequence[Tampering]) -> None:
+    for each in tried[:_MAX_TRIED]:
+        where = f"{safe(each.path)}: " if each.path else ""
+        out.print(f"  {each.kind}: {where}{safe(each.detail)}", soft_wrap=True)
     if len(tried) > _MAX_TRIED:
         out.print(f"  and {len(tried) - _MAX_TRIED} more")
 
