@@ -39,7 +39,7 @@ class Seal:
 
 
 def seal(layer: Path) -> Seal:
-    """Remember a layer as it is now. Taken before an attestation, so that no change falls between."""
+    """Remember a layer as it is now; to be taken before it is attested."""
     always: dict[str, Mark] = {}
     files: dict[str, Mark] = {}
     git = f"{layer}/.git"
