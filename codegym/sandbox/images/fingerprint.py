@@ -8,9 +8,9 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-#: Smaller bodies (a returned attribute, a ``__repr__``) are alike without any relation. At this size
-#: 19,000 functions of common packages shared none with the 12,000 of the standard library, but for
-#: constructors that only keep their arguments.
+#: Smaller bodies (a returned attribute, a ``__repr__``) are alike without any relation. From this
+#: size on, 19,000 functions of common packages shared none with the 12,000 of the standard library,
+#: constructors that only keep their arguments apart.
 MIN_NODES = 30
 _MAX_DEPTH = 150
 _SKIPPED = frozenset(
@@ -77,6 +77,8 @@ class _Body:
         return hashlib.sha256("\0".join(self._words).encode(errors="replace")).hexdigest()[:20]
 
     def _add(self, node: ast.AST, depth: int) -> None:
+        if isinstance(node, ast.AnnAssign) and node.value is not None:
+            node = ast.Assign([node.target], node.value)
         self._nodes += 1
         self._words.append(type(node).__name__)
         if depth > _MAX_DEPTH:

@@ -32,7 +32,7 @@ _LIMITS = Limits(memory_mb=8192, disk_mb=6144, processes=512, files=400_000)
 #: Installers have no place in a sandbox: they bring copies of well-known packages with them.
 _INSTALLERS = ("pip", "setuptools", "pkg_resources", "_distutils_hack", "wheel")
 _OWN = re.compile(r"bin/python(?:3(?:\.\d+)?)?|lib64|pyvenv\.cfg")
-_NOT_IN_BIN = ("pip", "wheel", "Activate.ps1", "activate.csh", "activate.fish", "easy_install")
+_NOT_IN_BIN = re.compile(r"(?:pip|wheel|easy_install)(?:-?\d+(?:\.\d+)?)?|[Aa]ctivate\..*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,7 @@ def _is_kept(path: str) -> bool:
     if _OWN.fullmatch(path):
         return False
     if parts[0] == "bin":
-        return not parts[1].startswith(_NOT_IN_BIN)
+        return _NOT_IN_BIN.fullmatch(parts[1]) is None
     if "site-packages" not in parts[:-1]:
         return True
     name = parts[parts.index("site-packages") + 1]
