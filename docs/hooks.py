@@ -6,7 +6,6 @@ import inspect
 from collections.abc import Iterator
 from typing import Any
 
-import click
 import typer
 
 
@@ -24,7 +23,7 @@ def reference() -> str:
     )
 
 
-def leaves(command: Any, path: str = "codegym") -> Iterator[tuple[str, click.Command]]:
+def leaves(command: Any, path: str = "codegym") -> Iterator[tuple[str, Any]]:
     """Each command that does something, with its full name."""
     commands = getattr(command, "commands", None)
     if commands is None:
@@ -34,7 +33,7 @@ def leaves(command: Any, path: str = "codegym") -> Iterator[tuple[str, click.Com
         yield from leaves(sub, f"{path} {name}")
 
 
-def _section(path: str, command: click.Command) -> str:
+def _section(path: str, command: Any) -> str:
     arguments = [p for p in command.params if p.param_type_name == "argument"]
     options = [p for p in command.params if p.param_type_name == "option" and p.name != "help"]
     words = [path, *(str(p.metavar or p.name).upper() for p in arguments)]
@@ -58,7 +57,7 @@ def _long(option: Any) -> str:
 
 def _value(option: Any) -> str:
     """What is written after an option; nothing for a switch."""
-    return "" if option.is_flag else str(option.metavar or option.type.name).upper()
+    return "" if option.is_flag else str(option.metavar or option.name).upper()
 
 
 def _spaced(value: str) -> str:
