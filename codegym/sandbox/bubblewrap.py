@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from codegym.errors import SandboxError, UsageError
+from codegym.errors import NotFoundError, SandboxError, UsageError
 from codegym.sandbox.base import (
     DEFAULT_OUTPUT_BYTES,
     DEFAULT_TIMEOUT_SEC,
@@ -21,7 +21,7 @@ from codegym.sandbox.base import (
 from codegym.sandbox.client import Launcher, owner
 from codegym.sandbox.shell import INPUT_FD, LOOP, Shell, ShellEndedError, Status
 from codegym.sandbox.work import parse_work
-from codegym.store import LayerStore
+from codegym.store import Holds, LayerStore
 from codegym.types import Capabilities, CommandResult, Manifest, SandboxSpec, ShellState
 
 _READY_SEC = 30.0
@@ -37,7 +37,9 @@ class Bubblewrap:
     name = "bubblewrap"
 
     def __init__(self, store: LayerStore | None = None) -> None:
-        self._layers = (store or LayerStore()).root
+        store = store or LayerStore()
+        self._layers = store.root
+        self._holds = Holds(store)
         self._launcher: Launcher | None = None
         self._boxes: dict[str, BubblewrapSandbox] = {}
 
@@ -65,8 +67,9 @@ class Bubblewrap:
 
     async def start(self, spec: SandboxSpec) -> Sandbox:
         """Start a sandbox."""
+        self.launcher()  # first: one that died takes all it knew with it
         box = BubblewrapSandbox(self, spec, os.urandom(6).hex())
-        self._boxes[box.name] = box
+        self.add(box)
         try:
             await box.open()
         except BaseException:
@@ -84,6 +87,7 @@ class Bubblewrap:
         for box in list(self._boxes.values()):
             box.forget()
         self._boxes.clear()
+        self._holds.close()
         if self._launcher:
             self._launcher.close()
             self._launcher = None
@@ -93,13 +97,17 @@ class Bubblewrap:
         if self._launcher is not None and not self._launcher.alive:
             self.end()
         if self._launcher is None:
-            self._launcher = Launcher(self._layers, self._exited)
+            self._launcher = Launcher(self._layers, self._exited, self._lost)
             atexit.register(self.end)
         return self._launcher
 
     def _exited(self, name: str, status: int, reason: str) -> None:
         if box := self._boxes.get(name):
             box.exited(status, reason)
+
+    def _lost(self) -> None:
+        for box in self._boxes.values():
+            box.lost()
 
     def inside(self, layer: Path) -> str:
         """A layer's name in the store. Raises ``UsageError`` where it lies elsewhere."""
@@ -111,11 +119,18 @@ class Bubblewrap:
             ) from None
 
     def drop(self, box: BubblewrapSandbox) -> None:
-        """Forget a stopped sandbox."""
-        self._boxes.pop(box.name, None)
+        """Forget a stopped sandbox, and let its layers be pruned."""
+        if self._boxes.pop(box.name, None):
+            self._holds.drop(box.layers)
 
     def add(self, box: BubblewrapSandbox) -> None:
-        """Know a forked sandbox."""
+        """Know a sandbox, and keep its layers. Raises ``SandboxError`` where one was pruned."""
+        try:
+            self._holds.take(box.layers)
+        except NotFoundError as error:
+            raise SandboxError(
+                f"a layer was pruned before a sandbox could use it: {error}"
+            ) from error
         self._boxes[box.name] = box
 
 
@@ -126,6 +141,7 @@ class BubblewrapSandbox(Sandbox):
         self.spec, self.name = spec, name
         self._backend = backend
         self._state = spec.state
+        self._launcher = backend.launcher()
         self._shell: Shell | None = None
         self._end: asyncio.Future[tuple[int, str]] | None = None
         self._stopped = False
@@ -135,14 +151,18 @@ class BubblewrapSandbox(Sandbox):
         """Directory and exported variables after the last command."""
         return self._state
 
+    @property
+    def layers(self) -> tuple[Path, ...]:
+        """The folders that it is mounted from."""
+        return (*self.spec.image.layers, self.spec.workspace)
+
     async def open(self) -> None:
         """Start the processes inside; returns when the shell answers."""
-        launcher = self._backend.launcher()
         shell = self._shell = Shell()
         self._end = asyncio.get_running_loop().create_future()
         files = [_memory(data) for data in self.spec.files.values()]
         try:
-            await launcher.ask("start", [*shell.descriptors, *files], **self._request())
+            await self._launcher.ask("start", [*shell.descriptors, *files], **self._request())
         finally:
             shell.close_inside()
             for descriptor in files:
@@ -164,7 +184,7 @@ class BubblewrapSandbox(Sandbox):
     def _request(self) -> dict[str, object]:
         spec = self.spec
         limits = spec.limits
-        hard = "memory" in self._backend.launcher().hard
+        hard = "memory" in self._launcher.hard
         loop = LOOP.format(
             processes=limits.processes,
             file_kb=limits.disk_mb << 10,
@@ -280,8 +300,14 @@ class BubblewrapSandbox(Sandbox):
         if self._end and not self._end.done():
             self._end.set_result((status, reason))
 
+    def lost(self) -> None:
+        """Told that the launcher ended, and this sandbox with it."""
+        if self._end and not self._end.done():
+            self._end.set_exception(SandboxError("the sandbox launcher ended"))
+            self._end.exception()  # whoever has no command running learns it from the next
+
     async def _kill(self) -> None:
-        await self._backend.launcher().ask("kill", box=self.name)
+        await self._launcher.ask("kill", box=self.name)
         self.exited(128 + 9, "killed")
 
     def _close_shell(self) -> None:
@@ -295,7 +321,7 @@ class BubblewrapSandbox(Sandbox):
         self._close_shell()
         descriptor = os.memfd_create("work", os.MFD_CLOEXEC)
         try:
-            await self._backend.launcher().ask("collect", [descriptor], box=self.name)
+            await self._launcher.ask("collect", [descriptor], box=self.name)
             os.lseek(descriptor, 0, os.SEEK_SET)
         except BaseException:
             os.close(descriptor)
@@ -306,7 +332,7 @@ class BubblewrapSandbox(Sandbox):
         """A second sandbox with the same files, directory and exported variables."""
         await self._running()
         name = os.urandom(6).hex()
-        await self._backend.launcher().ask("copy", box=self.name, target=name)
+        await self._launcher.ask("copy", box=self.name, target=name)
         box = BubblewrapSandbox(self._backend, replace(self.spec, state=self._state), name)
         self._backend.add(box)
         try:
@@ -322,7 +348,7 @@ class BubblewrapSandbox(Sandbox):
             return
         self._stopped = True
         try:
-            await self._backend.launcher().ask("free", box=self.name)
+            await self._launcher.ask("free", box=self.name)
         finally:
             self.forget()
             self._backend.drop(self)

@@ -2,10 +2,12 @@
 
 from codegym.store.cache import cache_dir
 from codegym.store.files import remove_drafts, replacing, sync_folder
+from codegym.store.holds import Holds
 from codegym.store.layers import LayerStore, Pruned
 from codegym.store.locks import locked_folder
 
 __all__ = [
+    "Holds",
     "LayerStore",
     "Pruned",
     "cache_dir",

@@ -95,6 +95,13 @@ class LayerStore:
                 raise NotFoundError("layer", key, hint=f"none was published in {self.root}")
             yield path
 
+    def key_of(self, folder: Path) -> str | None:
+        """Return the key of the layer that a folder is, or lies in; None where it is elsewhere."""
+        if not folder.is_relative_to(self.root) or folder == self.root:
+            return None
+        key = folder.relative_to(self.root).parts[0]
+        return key if _KEY.fullmatch(key) else None
+
     def prune(self, older_than_days: float) -> Pruned:
         """Remove layers not used for so many days, and what killed builds left.
 

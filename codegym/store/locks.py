@@ -22,8 +22,10 @@ def locked(path: Path, *, shared: bool, wait: bool = True) -> Iterator[bool]:
     try:
         yield True
     finally:
-        # Said outright: a forked child may have the same descriptor, and would keep the lock.
-        fcntl.flock(descriptor, fcntl.LOCK_UN)
+        # A forked child has the same descriptor. Its copy must not keep a builder's lock; but a
+        # user's lock is better held too long than let go by the first of the two.
+        if not shared:
+            fcntl.flock(descriptor, fcntl.LOCK_UN)
         os.close(descriptor)
 
 
