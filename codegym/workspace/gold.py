@@ -12,6 +12,9 @@ DISTINCTIVE_BYTES = 32
 class GoldFiles:
     """The files of the gold tree that the start tree lacks.
 
+    A file that is solved by changing it counts even where the start holds a copy of the solved
+    state: that is a leak. One that is new, or moved, with content that the start has, does not.
+
     Args:
         gold: The solved tree.
         start: The tree that a policy starts from.
@@ -19,11 +22,14 @@ class GoldFiles:
 
     def __init__(self, gold: Tree, start: Tree) -> None:
         known = {file.data for file in start.values()}
+        moved = {file.data for path, file in start.items() if gold.get(path) != file}
         self._whole: set[bytes] = set()
         self._parts: set[bytes] = set()
         for path, file in gold.items():
             text = file.data.strip()
-            if file.data in known or len(text) < DISTINCTIVE_BYTES:
+            if len(text) < DISTINCTIVE_BYTES or (path in start and start[path].data == file.data):
+                continue
+            if file.data in (moved if path in start else known):
                 continue
             self._whole.add(file.data)
             # Where the solution only takes lines away, the unsolved file may hold all of it.

@@ -167,7 +167,9 @@ class _Committer:
         git.run("read-tree", self.head, folder=self._folder, env=index)
         lines = b"".join(gone + added)  # first all go, so that a file can become a folder
         git.run("update-index", "-z", "--index-info", folder=self._folder, stdin=lines, env=index)
-        tree = git.run("write-tree", folder=self._folder, env=index).decode().strip()
+        tree = (
+            git.run("write-tree", "--missing-ok", folder=self._folder, env=index).decode().strip()
+        )
         made = git.run(
             "commit-tree", tree, "-p", self.head, "-m", message, folder=self._folder, env=self.who
         )

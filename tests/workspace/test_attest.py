@@ -1,4 +1,4 @@
-"""Attestation: each leak is planted into a copy of a layer, and each is found under its own name."""
+"""Attestation: each leak is planted into a copy of a layer, and found under its own name."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ def found_in(layer: Path, settle: bool = True) -> dict[str, int]:
 
 
 def git(layer: Path, *arguments: str, stdin: bytes = b"") -> str:
-    who = {f"GIT_{r}_{k}": v for r in ("AUTHOR", "COMMITTER") for k, v in
-           (("NAME", "codegym"), ("EMAIL", "codegym@invalid"), ("DATE", "946684800 +0000"))}  # fmt: skip
+    identity = {"NAME": "codegym", "EMAIL": "codegym@invalid", "DATE": "946684800 +0000"}
+    who = {f"GIT_{r}_{key}": v for r in ("AUTHOR", "COMMITTER") for key, v in identity.items()}
     env = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "GIT_CONFIG_NOSYSTEM": "1", **who}
     command = ["git", "-C", str(layer), "-c", "protocol.file.allow=always", *arguments]
     done = subprocess.run(command, env=env, input=stdin, capture_output=True, check=True)
@@ -79,6 +79,28 @@ def test_where_gold_only_takes_lines_away_the_start_is_clean(tmp_path):
     assert attest(tmp_path / "l", start, {"a.py": File(SOLUTION)}).clean
     (tmp_path / "l/copy.py").write_bytes(SOLUTION)
     assert attest(tmp_path / "l", start, {"a.py": File(SOLUTION)}).found["gold_files"] == 1
+
+
+def counted(tmp_path: Path, start: dict[str, File], gold: dict[str, File]) -> dict[str, int]:
+    (tmp_path / "l").mkdir()
+    write_layer(tmp_path / "l", start, owner=None, git=True)
+    return {
+        name: count for name, count in attest(tmp_path / "l", start, gold).found.items() if count
+    }
+
+
+def test_a_solved_copy_that_the_repository_itself_holds_is_found(tmp_path):
+    """In a file and in the git object of it."""
+    start = {**START, "build/lib/answer.py": File(SOLUTION)}
+    gold = {**GOLD, "build/lib/answer.py": File(SOLUTION)}
+    assert counted(tmp_path, start, gold) == {"gold_files": 2}
+
+
+def test_moving_and_repeating_files_is_no_leak(tmp_path):
+    header = File(b"# Copyright the authors. All of it is free to use.\n")
+    start = {"a/__init__.py": header, "a/old.py": File(SOLUTION)}
+    gold = {"a/__init__.py": header, "b/__init__.py": header, "b/new.py": File(SOLUTION)}
+    assert counted(tmp_path, start, gold) == {}
 
 
 def test_a_layer_without_git_may_have_none(tmp_path, template):
@@ -111,7 +133,7 @@ def put(path: str, data: bytes = b"x") -> Callable[[Path], None]:
 
 
 def shell(*commands: str) -> Callable[[Path], None]:
-    """Git commands, ``{fix}`` being a commit with the solution that is stored but not pointed at."""
+    """Git commands; ``{fix}`` is a commit of the solution that no ref points at."""
 
     def plant(layer: Path) -> None:
         fix = solved_commit(layer)
@@ -167,6 +189,14 @@ def submodule(layer: Path) -> None:
     git(layer, "submodule", "--quiet", "add", str(other), "sub")
 
 
+def bundle(layer: Path) -> None:
+    (layer / "x").write_bytes(b"# v2 git bundle\n\n" + pack(layer))
+
+
+def staged(layer: Path) -> None:
+    git(layer, "update-index", "--add", "--cacheinfo", f"100644,{'1' * 40},src/future.py")
+
+
 def amended(layer: Path) -> None:
     git(layer, "commit", "--amend", "-q", "-m", "base of fix 4f2a")
 
@@ -195,7 +225,7 @@ def attribute(layer: Path) -> None:
 
 PLANTS: dict[str, tuple[Callable[[Path], object], set[str]]] = {
     # history
-    "a second commit": (shell("reset -q --hard {fix}"), {"git_commits", "git_identity", "gold_files"}),
+    "a second commit": (shell("reset -q --hard {fix}"), {"git_commits", "git_identity"}),
     "a branch": (shell("branch upstream {fix}"), {"git_refs", "git_commits", "gold_files"}),
     "a tag": (shell("tag -a -m x v2 {fix}"), {"git_refs", "gold_files", "git_unreachable"}),
     "packed refs": (shell("tag v2 {fix}", "pack-refs --all"), {"git_refs", "gold_files"}),
@@ -223,9 +253,9 @@ PLANTS: dict[str, tuple[Callable[[Path], object], set[str]]] = {
     "a graft": (put(".git/shallow", b"1" * 40), {"git_grafts"}),
     "a commit graph": (put(".git/objects/info/commit-graph"), {"git_grafts"}),
     "a telling message": (amended, {"git_identity", "git_commits"}),
-    "a staged file": (shell("update-index --add --cacheinfo 100644,{fix},src/future.py"), {"git_index"}),
+    "a staged file": (staged, {"git_index"}),
     "a description": (put(".git/description"), {"git_extra"}),
-    "a lost object's file": (put(".git/lost-found/other/x", SOLUTION), {"git_extra", "gold_files"}),
+    "a lost object's file": (put(".git/lost-found/x", SOLUTION), {"git_extra", "gold_files"}),
     # leftovers
     "bytecode": (put("src/__pycache__/answer.cpython-311.pyc"), {"bytecode", "extra_files"}),
     "sourceless bytecode": (put("src/answer.pyc"), {"bytecode", "extra_files"}),
@@ -248,7 +278,7 @@ PLANTS: dict[str, tuple[Callable[[Path], object], set[str]]] = {
     "bzip2": (put("x.bz2", bz2.compress(SOLUTION)), {"gold_files"}),
     "xz": (put("x.xz", lzma.compress(SOLUTION)), {"gold_files"}),
     "a loose object elsewhere": (put("x", zlib.compress(b"blob 9\0" + SOLUTION)), {"gold_files"}),
-    "a pack elsewhere": (lambda layer: put("x", b"# v2 git bundle\n\n" + pack(layer))(layer), {"gold_files"}),
+    "a pack elsewhere": (bundle, {"gold_files"}),
     # metadata
     "a hard link": (hard_link, {"hard_links"}),
     "a link out": (link("l", "/etc/hostname"), {"links_out", "extra_files"}),
@@ -304,7 +334,7 @@ def test_a_commit_of_another_tree_is_found(tmp_path):
 def test_the_same_history_packed_by_git_with_deltas_is_read_to_the_end(tmp_path):
     lines = [b"line %d of a file that is long enough for a delta\n" % n for n in range(400)]
     start = {f"f{n}": File(b"".join(lines[n:] + lines[:n])) for n in range(6)}
-    gold = {**start, "f0": File(b"".join(lines[:200] + [b"the fix\n"] + lines[200:]))}
+    gold = {**start, "f0": File(b"".join([*lines[:200], b"the fix\n", *lines[200:]]))}
     layer = tmp_path / "l"
     layer.mkdir()
     write_layer(layer, start, owner=None, git=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import multiprocessing
 import os
 from pathlib import Path
@@ -37,7 +38,7 @@ def test_commits_come_oldest_first_and_patches_lead_from_one_to_the_next(environ
     assert commits[-1].hash == environment.head
     assert commits[1].parents == (commits[0].hash,)
     assert commits[2].date == "2024-01-03T12:00:00+00:00"
-    for old, new in zip(commits, commits[1:], strict=False):
+    for old, new in itertools.pairwise(commits):
         patch = history.diff(old.hash, new.hash)
         tree = apply_patch(history.tree_at(old.hash), patch, where="t")
         assert tree == history.tree_at(new.hash)

@@ -135,45 +135,69 @@ def f(text: str, mode: Mode = "100644") -> File:
 BASE: Tree = {"a.py": f("one\ntwo\nthree\n"), "run.sh": f("#!/bin/sh\n", "100755"), "e": f("")}
 
 
+MAIL = """\
+From: someone
+Subject: x
+
+---
+ a.py | 2 +-
+
+diff --git a/a.py b/a.py
+index 1..2 100644
+--- a/a.py
++++ b/a.py
+@@ -2 +2 @@ def f():
+-two
++2
+--\x20
+2.39.5
+
+"""
+SWAP = """\
+diff --git a/a.py b/run.sh
+rename from a.py
+rename to run.sh
+diff --git a/run.sh b/a.py
+rename from run.sh
+rename to a.py
+"""
+MOVE = """\
+diff --git a/e b/new dir/e
+similarity index 100%
+rename from e
+rename to new dir/e
+"""
+CREATE = "diff --git a/x b/x\nnew file mode 100755\nindex 0000000..e69de29\n"
+CHMOD = "diff --git a/run.sh b/run.sh\nold mode 100755\nnew mode 100644\n"
+DATED = "--- a/a.py\t2020-01-01 00:00:00\n+++ b/a.py\t2020-01-01\n"
+HEAD = "--- a/a.py\n+++ b/a.py\n"
+CUT = "\\ No newline at end of file\n"
+
+
 @pytest.mark.parametrize(
     ("patch", "expected"),
     [
         ("", BASE),
         ("\n\n", BASE),
-        (
-            "From: someone\nSubject: x\n\n---\n a.py | 2 +-\n\ndiff --git a/a.py b/a.py\n"
-            "index 1..2 100644\n--- a/a.py\n+++ b/a.py\n@@ -2 +2 @@ def f():\n-two\n+2\n-- \n2.39.5\n\n",
-            {**BASE, "a.py": f("one\n2\nthree\n")},
-        ),
-        (
-            "--- a/a.py\t2020-01-01 00:00:00\n+++ b/a.py\t2020-01-01\n@@ -1,3 +1,2 @@\n one\n-two\n three",
-            {**BASE, "a.py": f("one\nthree\n")},
-        ),
-        (
-            "diff --git a/e b/new dir/e\nsimilarity index 100%\nrename from e\nrename to new dir/e\n",
-            {"a.py": BASE["a.py"], "run.sh": BASE["run.sh"], "new dir/e": f("")},
-        ),
-        (
-            "diff --git a/run.sh b/run.sh\nold mode 100755\nnew mode 100644\n",
-            {**BASE, "run.sh": f("#!/bin/sh\n")},
-        ),
-        (
-            "diff --git a/a.py b/run.sh\nrename from a.py\nrename to run.sh\n"
-            "diff --git a/run.sh b/a.py\nrename from run.sh\nrename to a.py\n",
-            {"a.py": BASE["run.sh"], "run.sh": BASE["a.py"], "e": BASE["e"]},
-        ),
-        ("diff --git a/x b/x\nnew file mode 100755\nindex 0000000..e69de29\n", {**BASE, "x": f("", "100755")}),
-        (
-            "--- a/a.py\n+++ b/a.py\n@@ -3 +3 @@\n-three\n+three\n\\ No newline at end of file\n",
-            {**BASE, "a.py": f("one\ntwo\nthree")},
-        ),
+        (MAIL, {**BASE, "a.py": f("one\n2\nthree\n")}),
+        (DATED + "@@ -1,3 +1,2 @@\n one\n-two\n three", {**BASE, "a.py": f("one\nthree\n")}),
+        (MOVE, {"a.py": BASE["a.py"], "run.sh": BASE["run.sh"], "new dir/e": f("")}),
+        (CHMOD, {**BASE, "run.sh": f("#!/bin/sh\n")}),
+        (SWAP, {"a.py": BASE["run.sh"], "run.sh": BASE["a.py"], "e": BASE["e"]}),
+        (CREATE, {**BASE, "x": f("", "100755")}),
+        (HEAD + "@@ -3 +3 @@\n-three\n+three\n" + CUT, {**BASE, "a.py": f("one\ntwo\nthree")}),
     ],
-)  # fmt: skip
+)
 def test_what_applies(patch, expected):
     assert apply_patch(BASE, patch, where="t") == expected
 
 
-HEAD = "--- a/a.py\n+++ b/a.py\n"
+DELETE_E = "diff --git a/e b/e\ndeleted file mode 100644\n"
+
+
+def created(path: str, line: str = "1\n", mode: str = "") -> str:
+    head = f"diff --git a/{path} b/{path}\nnew file mode {mode}\n" if mode else ""
+    return f"{head}--- /dev/null\n+++ b/{path}\n@@ -0,0 +1 @@\n+{line}"
 
 
 @pytest.mark.parametrize(
@@ -195,25 +219,25 @@ HEAD = "--- a/a.py\n+++ b/a.py\n"
         ("--- a/no.py\n+++ b/no.py\n@@ -1 +1 @@\n-one\n+1\n", "no file 'no.py'"),
         ("--- a.py\n+++ a.py\n@@ -1 +1 @@\n-one\n+1\n", "should begin with `a/`"),
         ("--- a/a.py\n+++ b/b.py\n@@ -1 +1 @@\n-one\n+1\n", "nothing says it is renamed"),
-        ("--- /dev/null\n+++ b/a.py\n@@ -0,0 +1 @@\n+1\n", "is there already"),
+        (created("a.py"), "is there already"),
         ("--- a/a.py\n+++ /dev/null\n@@ -1 +0,0 @@\n-one\n", "not all its lines"),
-        ("--- /dev/null\n+++ b/../x\n@@ -0,0 +1 @@\n+1\n", "not normalised"),
-        ("--- /dev/null\n+++ b/.GIT/hooks/x\n@@ -0,0 +1 @@\n+1\n", "git keeps"),
-        ("--- /dev/null\n+++ b/a.py/x\n@@ -0,0 +1 @@\n+1\n", "file and a folder"),
-        ("diff --git a/l b/l\nnew file mode 120000\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+/etc/passwd\n\\ No newline at end of file\n", "leaves the tree"),
-        ("diff --git a/x b/x\nnew file mode 160000\n--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+Subproject commit 1\n", "submodules"),
+        (created("../x"), "not normalised"),
+        (created(".GIT/hooks/x"), "git keeps"),
+        (created("a.py/x"), "file and a folder"),
+        (created("l", "/etc/passwd\n" + CUT, "120000"), "leaves the tree"),
+        (created("x", "Subproject commit 1\n", "160000"), "submodules"),
         ("diff --git a/x b/x\nnew file mode 100666\n", "no mode of a file"),
         ("diff --git a/a.py b/a.py\nold mode 100755\nnew mode 100644\n", "has mode 100644"),
         ("diff --git a/a.py b/a.py\nold mode 100644\nnew mode 120000\n", "by its mode"),
         ("diff --git a/a.py b/a.py\nindex 1..2\nBinary files a/a.py and b/a.py differ\n", "binary"),
         ("diff --git a/a.py b/a.py\nindex 1..2\nGIT binary patch\nliteral 0\n", "binary"),
-        ("diff --git a/a.py b/b.py\n--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-one\n+1\n", "do not agree"),
+        ("diff --git a/a.py b/b.py\n" + HEAD + "@@ -1 +1 @@\n-one\n+1\n", "do not agree"),
         ("diff --git a/a.py b/a.py\nindex 1..2\n", "what is done"),
         ("diff --git a/a.py b/c\nrename from a.py\n", "come together"),
-        ("diff --git a/e b/e\ndeleted file mode 100644\ndiff --git a/e b/e\ndeleted file mode 100644\n", "went before"),
+        (DELETE_E + DELETE_E, "went before"),
         ("\ud800", "surrogate"),
     ],
-)  # fmt: skip
+)
 def test_what_does_not_apply_says_why(patch, said):
     with pytest.raises(TaskError) as caught:
         apply_patch(BASE, patch, where="kv-1")
@@ -272,5 +296,5 @@ def test_nothing_of_the_users_git_configuration_is_read(tmp_path, monkeypatch):
     assert not marker.exists()
     shown = git.run("config", "--list", "--show-origin", folder=tmp_path)
     assert str(home).encode() not in shown
-    with pytest.raises(git.GitError, match="git cat-file: .*abc"):
+    with pytest.raises(git.GitError, match=r"git cat-file: .*abc"):
         git.run("cat-file", "-t", "abc", folder=tmp_path)
