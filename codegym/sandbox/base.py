@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import shlex
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Protocol, Self, TypeVar
 
 from codegym.types import Capabilities, Change, CommandResult, Manifest, SandboxSpec, ShellState
+
+_T = TypeVar("_T")
 
 DEFAULT_TIMEOUT_SEC = 120.0
 DEFAULT_OUTPUT_BYTES = 64_000
@@ -126,12 +128,25 @@ class Sandbox(ABC):
             raise ValueError(f"{path}: {result.output.decode(errors='replace').strip()}")
 
     async def apply(self, changes: Sequence[Change]) -> None:
-        """Write or delete many files of the workspace (relative paths, already checked)."""
-        for change in changes:
-            if change.data is None:
-                await self.exec(["/bin/rm", "-f", "--", change.path])
-            else:
-                await self.write(change.path, change.data, executable=change.executable)
+        """Write or delete many files of the workspace (relative paths, already checked).
+
+        Deletions come first, and take the folders with them that they leave empty.
+
+        Raises:
+            ValueError: A path cannot be written or deleted.
+        """
+        deletions = [change.path for change in changes if change.data is None]
+        writes = [change for change in changes if change.data is not None]
+        for batch in _batches(deletions, len):
+            await self._script(_deleting(batch), b"")
+        for many in _batches(writes, lambda change: len(change.path)):
+            data = b"".join(change.data or b"" for change in many)
+            await self._script(_writing(many), data)
+
+    async def _script(self, script: str, stdin: bytes) -> None:
+        result = await self.exec(["/bin/sh", "-ec", script], stdin=stdin)
+        if result.exit_code != 0:
+            raise ValueError(result.output.decode(errors="replace").strip())
 
     async def __aenter__(self) -> Self:
         return self
@@ -143,6 +158,47 @@ class Sandbox(ABC):
         tb: TracebackType | None,
     ) -> None:
         await self.stop()
+
+
+#: Characters of paths in one script of ``apply``; a program's argument has room for some more.
+_SCRIPT_CHARS = 12_000
+
+
+def _batches(items: Sequence[_T], size: Callable[[_T], int]) -> Iterator[list[_T]]:
+    batch: list[_T] = []
+    room = _SCRIPT_CHARS
+    for item in items:
+        if batch and size(item) + 50 > room:
+            yield batch
+            batch, room = [], _SCRIPT_CHARS
+        batch.append(item)
+        room -= size(item) + 50
+    if batch:
+        yield batch
+
+
+def _deleting(paths: Sequence[str]) -> str:
+    script = f"/bin/rm -f -- {shlex.join(paths)}"
+    folders = sorted({path.rpartition("/")[0] for path in paths} - {""}, reverse=True)
+    if folders:
+        script += f"\n/bin/rmdir -p -- {shlex.join(folders)} 2>/dev/null || :"
+    return script
+
+
+def _writing(changes: Sequence[Change]) -> str:
+    """A script that cuts its input into files; ``head`` takes no more of a pipe than it is told."""
+    lines = []
+    folders = sorted({change.path.rpartition("/")[0] for change in changes} - {""})
+    if folders:
+        lines.append(f"/bin/mkdir -p -- {shlex.join(folders)}")
+    for change in changes:
+        size = len(change.data or b"")
+        lines.append(f"/usr/bin/head -c {size} > {shlex.quote(change.path)}")
+    for mode, executable in (("644", False), ("755", True)):
+        paths = [change.path for change in changes if change.executable is executable]
+        if paths:
+            lines.append(f"/bin/chmod {mode} -- {shlex.join(paths)}")
+    return "\n".join(lines)
 
 
 #: The descriptor ``exec(report=True)`` opens in the program.
