@@ -50,10 +50,21 @@ def owner() -> tuple[int, int] | None:
 
 
 class Launcher:
-    """A running launcher. ``on_exit`` is told of boxes that ended by themselves."""
+    """A running launcher.
 
-    def __init__(self, layers: Path, on_exit: Callable[[str, int, str], None]) -> None:
-        self._layers, self._on_exit = layers, on_exit
+    Args:
+        layers: The layer store's folder.
+        on_exit: Told of boxes that ended by themselves: name, status, reason.
+        on_gone: Told when the launcher itself ended.
+    """
+
+    def __init__(
+        self,
+        layers: Path,
+        on_exit: Callable[[str, int, str], None],
+        on_gone: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._layers, self._on_exit, self._on_gone = layers, on_exit, on_gone
         self._numbers = itertools.count()
         self._replies: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._loop = asyncio.get_running_loop()
@@ -92,7 +103,9 @@ class Launcher:
             self._process.kill()
             self._process.wait()
             ours.close()
-            raise UnavailableError(f"cannot start sandboxes: {self._last_words()}", MEND)
+            said = self._last_words()
+            self._said.close()
+            raise UnavailableError(f"cannot start sandboxes: {said}", MEND)
         self.hard = frozenset(ready["ready"])
         ours.setblocking(False)
         self._socket = ours
@@ -151,6 +164,7 @@ class Launcher:
         for reply in self._replies.values():
             if not reply.done():
                 reply.set_exception(SandboxError("the sandbox launcher ended"))
+        self._on_gone()
 
     def close(self) -> None:
         """End it and everything that it started; returns once nothing is left. Idempotent."""

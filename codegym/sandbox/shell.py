@@ -30,8 +30,11 @@ ulimit -c 0 -u {processes} -f {file_kb} -d {data_kb} || exit 70
 ulimit -n {open_files} 2>/dev/null
 while IFS=' ' read -r -u 3 __mode __token __size; do
   LC_ALL=C IFS= read -r -N "$__size" -u 3 __command
-  if [ "$__mode" = S ]; then eval "$__command" 3<&- 4>&- 5<&- 6>&-
-  else eval "$__command" 3<&- 4>&-; fi
+  case $__mode in
+    S) eval "$__command" 3<&- 4>&- 5<&- 6>&- ;;
+    E) eval "$__command" 3<&- 4>&- ;;
+    *) exit 71 ;;  # somebody inside wrote into the command pipe: start anew
+  esac
   printf '%s %s\0%s\0' "$__token" "$?" "$PWD" >&4
   {{ export -p; printf '\0'; }} >&4
 done

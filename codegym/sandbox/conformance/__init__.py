@@ -1,9 +1,9 @@
 """What every backend must do: checks that run against any of them.
 
-A check is a coroutine function of a backend and a spec whose image has bash, coreutils and Python and
-whose workspace holds ``README`` (``"hello\\n"``) and ``package/module.py``. It raises
-``ConformanceError`` where the backend falls short. They open and never write what belongs to the
-host, and kill only what they started.
+A check is a coroutine function of a backend and a spec whose image has bash, coreutils and Python
+and whose workspace layer was filled by ``workspace``. It raises ``ConformanceError`` where the
+backend falls short. Checks open and never write what belongs to the host, and kill only what they
+started.
 """
 
 from codegym.sandbox.conformance import files, isolation, limits, shells

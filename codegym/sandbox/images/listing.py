@@ -70,6 +70,8 @@ class Listing:
         there = place(real)
         if not real.is_file() or FORBIDDEN.intersection(at.split("/")):
             return
+        if not os.access(real, os.R_OK):  # such as a setuid program that only root may read
+            return
         if at != there and _same_kind(at, there):
             self.links[at] = os.path.relpath(there, Path(at).parent)
             at = there
