@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
-from codegym.tasks import Environment, load_environment
+from codegym.tasks import Environment, load_environment, write_pack
 from codegym.types import Task
 
 _BUNDLED_LOCK = Path(__file__).parent.parent / "environments" / "kvlog" / "requirements.lock"
@@ -258,3 +259,12 @@ def tiny_task(environment: Environment) -> Task:
         created_at="2024-01-03T12:00:00+00:00",
         provenance={"generator": "history", "commit": head},
     )
+
+
+def make_tiny_home(folder: Path, tasks: int = 1) -> Path:
+    """Make ``folder`` a place where the name ``tiny`` stands for an environment with tasks."""
+    tiny = make_tiny_environment(folder / ".codegym" / "environments" / "tiny")
+    row = tiny_task(tiny)
+    rows = [replace(row, instance_id=f"tiny-{number}") for number in range(tasks)]
+    write_pack(tiny.folder, rows, name="tiny", environments=[tiny])
+    return folder

@@ -139,7 +139,7 @@ class Bench:
         )
 
     async def memory(self) -> Figure:
-        """Memory a sandbox, beyond the processes that run in it (see ``memory``)."""
+        """Memory an idle sandbox (see ``memory``)."""
         ready = await self._setting.ready(self._task)
         async with await self._setting.start(ready):
             before = footprint_mb()  # with one started, so that what is shared is there already
@@ -155,7 +155,7 @@ class Bench:
             [value],
             [],
             target=6,
-            what="memory (PSS) a sandbox, beyond the processes that run in it",
+            what="memory (PSS) of an idle sandbox: its monitor and shell, and what the gym grew by",
             against="",
         )
 

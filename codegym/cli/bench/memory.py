@@ -1,59 +1,43 @@
-"""What sandboxes take in memory, beyond what runs in them.
+"""What idle sandboxes take in memory.
 
 Counted is the proportional set size (PSS: each shared page divided by its sharers) of the gym
-process, the launcher and every process that serves a sandbox, less what they were before the
-sandboxes started, by the number of sandboxes. Left out are the processes that run *in* the
-sandboxes (the shell and what it starts), files that they write, and the kernel's own memory.
+process and every process that it started: the launcher, and each sandbox's monitor and idle shell.
+What they were before the sandboxes started is taken off, and the rest divided by the sandboxes. Left
+out: what a policy runs in them, files that it writes, and the kernel's own memory.
 """
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 
-@dataclass(frozen=True, slots=True)
-class _Process:
-    pid: int
-    parent: int
-    depth: int  # in how many nested process namespaces it is
-
-
 def footprint_mb() -> float:
-    """PSS of this process and all it started, but for what runs in sandboxes, MiB."""
-    everything = {process.pid: process for process in _processes()}
-    me = everything[os.getpid()]
-    # Launcher and monitors are one namespace down, what runs in a sandbox two.
-    ours = [
-        process.pid
-        for process in everything.values()
-        if process.depth <= me.depth + 1 and _descends(process, me.pid, everything)
-    ]
-    return sum(_pss_kb(pid) for pid in (me.pid, *ours)) / 1024
+    """PSS of this process and of all that it started, MiB."""
+    parents = _parents()
+    me = os.getpid()
+    ours = [pid for pid in parents if pid == me or _descends(pid, me, parents)]
+    return sum(_pss_kb(pid) for pid in ours) / 1024
 
 
-def _processes() -> list[_Process]:
-    found = []
+def _parents() -> dict[int, int]:
+    """Every process's parent."""
+    found = {}
     for entry in Path("/proc").iterdir():
-        if not entry.name.isdecimal():
-            continue
-        try:
-            status = (entry / "status").read_text()
-        except OSError:  # it ended meanwhile
-            continue
-        fields = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
-        depth = len(fields.get("NSpid", "0").split())
-        found.append(_Process(int(entry.name), int(fields["PPid"]), depth))
+        if entry.name.isdecimal():
+            try:
+                after_name = (entry / "stat").read_text().rpartition(")")[2].split()
+            except OSError:  # it ended meanwhile
+                continue
+            found[int(entry.name)] = int(after_name[1])
     return found
 
 
-def _descends(process: _Process, ancestor: int, everything: dict[int, _Process]) -> bool:
-    parent = process.parent
-    while parent in everything:
-        if parent == ancestor:
+def _descends(pid: int, ancestor: int, parents: dict[int, int]) -> bool:
+    while pid in parents:
+        pid = parents[pid]
+        if pid == ancestor:
             return True
-        parent = everything[parent].parent
     return False
 
 
