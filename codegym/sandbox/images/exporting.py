@@ -21,6 +21,7 @@ from codegym.types import CommandResult
 STEP_SEC = 900.0
 _PART_BYTES = 32 << 20
 _MAX_BYTES = 6 << 30
+_CLASHES = (FileExistsError, IsADirectoryError, NotADirectoryError)
 
 
 def require(ran: CommandResult, source: Path, what: str) -> None:
@@ -81,12 +82,15 @@ def unpack(
                 path = posixpath.normpath(member.name)
                 if member.isdir() or not keep(path):
                     continue
-                content = members.extractfile(member) if member.isreg() else None
+                plain = member.isreg() and not member.issparse()  # sparse: bytes from nothing
+                content = members.extractfile(member) if plain else None
                 if content is None or path.startswith(("/", "../")) or path == "..":
                     raise DataError(source, f"{path} is no regular file, so no image can hold it")
                 _write(dest / path, content, source, secrets)
                 (dest / path).chmod(0o755 if member.mode & 0o100 else 0o644)
-    except (tarfile.TarError, FileExistsError, NotADirectoryError) as error:
+    except DataError:
+        raise
+    except (tarfile.TarError, ValueError, *_CLASHES) as error:
         raise DataError(source, f"what it installs cannot be read: {error}") from error
 
 
