@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import subprocess
-from dataclasses import replace
+import tempfile
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 
 from codegym.tasks import Environment, load_environment, write_pack
@@ -216,39 +218,56 @@ def make_tiny_repository(folder: Path) -> list[str]:
     return hashes
 
 
+@dataclass(frozen=True)
+class _History:
+    export: str
+    base: str
+    head: str
+    patch: str
+    test_patch: str
+
+
+@lru_cache
+def _history() -> _History:
+    """Make the repository once for all tests of a process."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        _, base, head = make_tiny_repository(folder)
+        return _History(
+            export=git(folder, "fast-export", "main"),
+            base=base,
+            head=head,
+            patch=git(folder, "diff", base, head, "--", "src"),
+            test_patch=git(folder, "diff", base, head, "--", "tests"),
+        )
+
+
 def make_tiny_environment(folder: Path) -> Environment:
     """Write a complete environment named ``tiny`` into ``folder`` (made if it is not there).
 
     Its history has three commits; the last one fixes a bug that a test of the same commit shows.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    repository = folder / ".making"
-    head = make_tiny_repository(repository)[-1]
-    (folder / "history.fast-export").write_text(git(repository, "fast-export", "main"))
-    subprocess.run(["rm", "-rf", str(repository)], check=True)
+    (folder / "history.fast-export").write_text(_history().export)
     # The same lock as kvlog's, so that one image serves the tests of both.
     (folder / "requirements.lock").write_bytes(_BUNDLED_LOCK.read_bytes())
     (folder / "Dockerfile").write_text(_DOCKERFILE)
     (folder / "README.md").write_text("# tiny\n")
-    (folder / "environment.toml").write_text(_TOML.format(head=head))
+    (folder / "environment.toml").write_text(_TOML.format(head=_history().head))
     return load_environment(folder)
 
 
 def tiny_task(environment: Environment) -> Task:
     """The task made from the last commit: ``median`` of an even number of numbers."""
-    repository = environment.folder / ".making"
-    _, base, head = make_tiny_repository(repository)
-    patch = git(repository, "diff", base, head, "--", "src")
-    test_patch = git(repository, "diff", base, head, "--", "tests")
-    subprocess.run(["rm", "-rf", str(repository)], check=True)
+    history = _history()
     arith = ("test_total", "test_total_of_nothing", "test_mean", "test_mean_of_nothing")
     order = ("test_largest", "test_median_of_odd")
     return Task(
         instance_id="tiny-median",
         environment=environment.name,
-        base_commit=base,
-        patch=patch,
-        test_patch=test_patch,
+        base_commit=history.base,
+        patch=history.patch,
+        test_patch=history.test_patch,
         fail_to_pass=("tests/test_order.py::test_median_of_even",),
         pass_to_pass=(
             *(f"tests/test_arith.py::{name}" for name in arith),
@@ -257,7 +276,7 @@ def tiny_task(environment: Environment) -> Task:
         problem_statement="The median of [4, 1, 2, 3] is 3; it should be 2.5.",
         repo="tinycalc",
         created_at="2024-01-03T12:00:00+00:00",
-        provenance={"generator": "history", "commit": head},
+        provenance={"generator": "history", "commit": history.head},
     )
 
 
