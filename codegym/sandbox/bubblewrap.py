@@ -329,17 +329,15 @@ class BubblewrapSandbox(Sandbox):
         return parse_work(descriptor)
 
     async def fork(self) -> Sandbox:
-        """A second sandbox with the same files, directory and exported variables."""
+        """A second sandbox with the same files, directory and exported variables.
+
+        Its processes start with its first command: a copy that is only collected needs none.
+        """
         await self._running()
         name = os.urandom(6).hex()
         await self._launcher.ask("copy", box=self.name, target=name)
         box = BubblewrapSandbox(self._backend, replace(self.spec, state=self._state), name)
         self._backend.add(box)
-        try:
-            await box.open()
-        except BaseException:
-            await box.stop()
-            raise
         return box
 
     async def stop(self) -> None:
