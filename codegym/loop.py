@@ -5,7 +5,6 @@ task source ─► policy ─► backend ─► setting ─► rollouts ─► r
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import asdict, dataclass, field
@@ -16,17 +15,12 @@ from codegym.agents import load_policy
 from codegym.envs.kinds import check_rows, present
 from codegym.envs.options import EpisodeOptions
 from codegym.envs.rollouts import Rollouts
+from codegym.envs.session import check_network
 from codegym.errors import TaskError
 from codegym.grading.setting import Setting
 from codegym.registration import resolve
-from codegym.runs import (
-    EpisodeRecord,
-    Pins,
-    RunFolder,
-    Summary,
-    open_run,
-    summarize,
-)
+from codegym.runs import EpisodeRecord, Pins, RunFolder, Summary, open_run, summarize
+from codegym.runs.pins import file_digest
 from codegym.runs.recorder import Recorder
 from codegym.sandbox import backends
 from codegym.tasks.sources import environment
@@ -71,6 +65,7 @@ async def run(config: RunConfig, watcher: Watcher | None = None) -> Summary:
         UnavailableError: No sandbox works here, or the disk is full.
     """
     watcher = watcher or Watcher()
+    check_network(config.network)
 
     # Tasks come from a source, actions from a policy.
     source = resolve(config.tasks)
@@ -126,7 +121,6 @@ async def make_images(source: TaskSource, setting: Setting, kind: str) -> dict[s
 def pin(config: RunConfig, source: TaskSource, policy: Policy, images: Mapping[str, Image]) -> Pins:
     """What the run is pinned to."""
     homes = {name: environment(name) for name in images}
-    locks = {name: home.image.requirements for name, home in homes.items()}
     options = {**asdict(config.options), "sandbox": config.sandbox, "network": config.network}
     return Pins(
         codegym=codegym.__version__,
@@ -136,10 +130,7 @@ def pin(config: RunConfig, source: TaskSource, policy: Policy, images: Mapping[s
         tasks_digest=source.digest,
         environments={name: home.digest for name, home in homes.items()},
         images={name: image.digest for name, image in images.items()},
-        requirements={
-            name: hashlib.sha256(lock.read_bytes()).hexdigest() if lock else ""
-            for name, lock in locks.items()
-        },
+        requirements={name: file_digest(home.image.requirements) for name, home in homes.items()},
         policy=config.policy,
         policy_version=policy.version,
         sampling=dict(config.policy_options),

@@ -6,7 +6,8 @@ import dataclasses
 import json
 import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -29,6 +30,17 @@ def console(*, stderr: bool = False) -> Console:
     from rich.console import Console
 
     return Console(stderr=stderr, markup=False, highlight=False, emoji=False)
+
+
+@contextmanager
+def activity() -> Iterator[Callable[[str], None]]:
+    """Say on stderr what is being done: a spinner on a terminal, lines elsewhere."""
+    screen = console(stderr=True)
+    if not screen.is_terminal:
+        yield lambda text: screen.print(text, soft_wrap=True)
+        return
+    with screen.status("starting") as status:
+        yield status.update
 
 
 def print_json(value: Mapping[str, Any]) -> None:

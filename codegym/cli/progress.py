@@ -31,6 +31,7 @@ class Progress(Watcher):
             TimeRemainingColumn(),
             console=self._console,
             transient=True,
+            disable=not self._console.is_terminal,
         )
         self._line = self._bar.add_task("preparing", total=None)
         self._solved = self._graded = self._faults = 0
@@ -38,6 +39,8 @@ class Progress(Watcher):
     def note(self, text: str) -> None:
         """Say what is being prepared."""
         self._bar.update(self._line, description=text)
+        if not self._console.is_terminal:
+            self._console.print(text, soft_wrap=True)
 
     def begin(self, total: int, finished: int) -> None:
         """The run's episodes, and those that an earlier start finished."""

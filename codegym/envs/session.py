@@ -14,6 +14,12 @@ from codegym.sandbox import backends
 T = TypeVar("T")
 
 
+def check_network(network: str) -> None:
+    """Raise ``UsageError`` for a network policy that is not known."""
+    if network != "none":
+        raise UsageError(f"network: {network!r} is not known; this version has only 'none'")
+
+
 class Session:
     """A hold on a shared ``Setting``; the last one to close it frees it. Starts when first used.
 
@@ -26,8 +32,7 @@ class Session:
     """
 
     def __init__(self, sandbox: str = "auto", network: str = "none") -> None:
-        if network != "none":
-            raise UsageError(f"network: {network!r} is not known; this version has only 'none'")
+        check_network(network)
         self._sandbox, self._network = sandbox, network
         self._loop: LoopThread | None = None
 

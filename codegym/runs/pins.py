@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from pathlib import Path
 
 RUN_FORMAT = 1
 
@@ -59,3 +61,8 @@ class Pins:
             elif mine != theirs:
                 found.append((field.name, str(mine), str(theirs)))
         return found
+
+
+def file_digest(path: Path | None) -> str:
+    """SHA-256 of a file; ``""`` where there is none."""
+    return hashlib.sha256(path.read_bytes()).hexdigest() if path else ""

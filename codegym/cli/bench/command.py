@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from codegym.cli.options import BUNDLED, Json, Sandbox
-from codegym.cli.output import console, print_json
+from codegym.cli.output import activity, console, print_json
 
 if TYPE_CHECKING:
     from codegym.cli.bench.measure import Figure
@@ -24,9 +24,8 @@ def bench(
     times: Annotated[int, typer.Option(min=1, help="How often each is measured, about.")] = 40,
 ) -> None:
     """Measure what the gym costs, and beside each figure its physical floor in the same run."""
-    screen = console(stderr=True)
-    with screen.status("starting") as status:
-        figures = asyncio.run(_measure(tasks, sandbox, times, status.update))
+    with activity() as note:
+        figures = asyncio.run(_measure(tasks, sandbox, times, note))
     if json:
         print_json({each.name: _as_json(each) for each in figures})
     else:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from codegym.cli.options import BUNDLED, Json, Sandbox
-from codegym.cli.output import console, plain, print_json
+from codegym.cli.output import activity, plain, print_json
 
 if TYPE_CHECKING:
     from codegym.cli.demo.play import Demo
@@ -30,9 +30,8 @@ def demo(
     from codegym.cli.demo.play import play
     from codegym.cli.demo.show import show
 
-    screen = console(stderr=True)
-    with screen.status("looking for a sandbox") as status:
-        found = asyncio.run(play(tasks, sandbox, status.update))
+    with activity() as note:
+        found = asyncio.run(play(tasks, sandbox, note))
     if json:
         print_json(as_json(found))
     else:
