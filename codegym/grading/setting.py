@@ -181,6 +181,8 @@ def _key(task: Task, environment: Environment | None) -> object:
         task.test_patch,
         task.patch,
         task.kind,
+        task.problem_statement,
+        task.hints_text,
         task.suite,
         task.test_ids,
         task.hidden,
