@@ -15,7 +15,6 @@ from codegym.envs.episode import Episode
 from codegym.envs.options import EpisodeOptions
 from codegym.envs.session import Session
 from codegym.errors import NotFoundError, TaskError, UsageError
-from codegym.tasks.sources import resolve
 from codegym.types import StepResult, Task, TaskSource
 
 Step = tuple[dict[str, Any], float, bool, bool, dict[str, Any]]
@@ -33,7 +32,8 @@ class CodeGymEnv(gym.Env[dict[str, Any], str]):
     The same seed and pack give the same task, first observation and expected test ids.
 
     Args:
-        tasks: A task source, or what names one; None for all bundled tasks.
+        tasks: Where tasks come from; ``gymnasium.make`` takes what names it (see
+            ``codegym.registration``).
         reward: See ``EpisodeOptions``; so for all options not named here.
         sandbox: Name of a sandbox backend; ``"auto"``: the first that works here.
         network: ``"none"``.
@@ -48,7 +48,7 @@ class CodeGymEnv(gym.Env[dict[str, Any], str]):
 
     def __init__(
         self,
-        tasks: TaskSource | str | None = None,
+        tasks: TaskSource,
         reward: str = "solved",
         gamma: float = 1.0,
         tools: str | Sequence[str] = "default",
@@ -72,7 +72,8 @@ class CodeGymEnv(gym.Env[dict[str, Any], str]):
             max_output_chars=max_output_chars,
         )
         self.render_mode = check_render_mode(render_mode)
-        self.tasks = open_source(tasks, kind)
+        kinds.check_rows(tasks, kind)
+        self.tasks = tasks
         self.action_space = spaces.action_space()
         self.observation_space = spaces.observation_space(max_steps, max_output_chars)
         self._session = Session(sandbox, network)
@@ -150,13 +151,6 @@ def check_render_mode(mode: str | None) -> str | None:
     if mode is not None and mode not in RENDER_MODES:
         raise NotFoundError("render mode", str(mode), RENDER_MODES)
     return mode
-
-
-def open_source(tasks: TaskSource | str | None, kind: str) -> TaskSource:
-    """The source that ``tasks`` stands for. Raises ``UsageError`` where its rows do not suit."""
-    source = resolve(tasks) if tasks is None or isinstance(tasks, str) else tasks
-    kinds.check_rows(source, kind)
-    return source
 
 
 def task_id_of(options: Mapping[str, Any] | None) -> str | None:

@@ -40,6 +40,11 @@ class Slot:
         self._ended = False
 
     @property
+    def begun(self) -> bool:
+        """Whether it was ever reset."""
+        return self._episode is not None
+
+    @property
     def ended(self) -> bool:
         """Whether its episode is over, and so is to be reset."""
         return self._ended

@@ -6,8 +6,9 @@ shared memory; here any text is valid, so only its type and length need a look.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from multiprocessing.sharedctypes import SynchronizedArray
-from typing import Any
+from typing import Any, overload
 
 import gymnasium as gym
 import numpy as np
@@ -99,15 +100,40 @@ def _unflatten(space: Text, x: NDArray[np.int32]) -> str:  # type: ignore[misc] 
 
 @write_to_shared_memory.register(Text)
 def _write(space: Text, index: int, values: str, shared_memory: SynchronizedArray[Any]) -> None:
-    rows = _rows(space, shared_memory)
-    rows[index] = _flatten(space, values)
+    _rows(space, shared_memory)[index] = _flatten(space, values)
 
 
 @read_from_shared_memory.register(Text)
-def _read(space: Text, shared_memory: SynchronizedArray[Any], n: int = 1) -> tuple[str, ...]:
-    # Memory that was never written is all zero: the empty text, not NUL characters.
-    rows = _rows(space, shared_memory)[:n]
-    return tuple(_unflatten(space, row) if row.any() else "" for row in rows)
+def _read(space: Text, shared_memory: SynchronizedArray[Any], n: int = 1) -> Sequence[str]:
+    return _Shared(space, _rows(space, shared_memory)[:n])
+
+
+class _Shared(Sequence[str]):
+    """Texts in shared memory, as they are now; a deep copy is a tuple of how they are then.
+
+    ``AsyncVectorEnv`` reads its shared memory once, when it is made, and returns deep copies of
+    that: right for arrays, which are views, but text read then would stay empty for ever.
+    """
+
+    def __init__(self, space: Text, rows: NDArray[np.int32]) -> None:
+        self._space, self._rows = space, rows
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[str]: ...
+    def __getitem__(self, index: int | slice) -> str | Sequence[str]:
+        row = self._rows[index]
+        if isinstance(index, slice):
+            return tuple(_Shared(self._space, row))
+        # Memory that was never written is all zero: the empty text, not NUL characters.
+        return _unflatten(self._space, row) if row.any() else ""
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> tuple[str, ...]:
+        return tuple(self)
 
 
 def _rows(space: Text, shared_memory: SynchronizedArray[Any]) -> NDArray[np.int32]:

@@ -15,7 +15,7 @@ from gymnasium.vector.utils import batch_space, concatenate, create_empty_array
 from numpy.typing import NDArray
 
 from codegym.envs import kinds, render, spaces
-from codegym.envs.gym_env import METADATA, check_render_mode, open_source
+from codegym.envs.gym_env import METADATA, check_render_mode
 from codegym.envs.options import EpisodeOptions
 from codegym.envs.session import Session
 from codegym.envs.slot import Slot, Stepped
@@ -49,7 +49,7 @@ class CodeGymVectorEnv(VectorEnv[dict[str, Any], Sequence[str], NDArray[Any]]):
         self,
         num_envs: int = 1,
         *,
-        tasks: TaskSource | str | None = None,
+        tasks: TaskSource,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         sandbox: str = "auto",
         network: str = "none",
@@ -65,7 +65,8 @@ class CodeGymVectorEnv(VectorEnv[dict[str, Any], Sequence[str], NDArray[Any]]):
         self.metadata = {**METADATA, "autoreset_mode": self._mode}
         self.num_envs = num_envs
         self.render_mode = check_render_mode(render_mode)
-        self.tasks = open_source(tasks, kind)
+        kinds.check_rows(tasks, kind)
+        self.tasks = tasks
         self.single_action_space = spaces.action_space()
         self.single_observation_space = spaces.observation_space(
             self._options.max_steps, self._options.max_output_chars
@@ -122,6 +123,8 @@ class CodeGymVectorEnv(VectorEnv[dict[str, Any], Sequence[str], NDArray[Any]]):
         """Take one action in each sub-env, all at once."""
         if len(actions) != self.num_envs:
             raise UsageError(f"expected {self.num_envs} actions, one per env, got {len(actions)}")
+        if not all(slot.begun for slot in self._slots):
+            raise UsageError("there are no episodes; call reset() first")
         done = [i for i, slot in self._numbered() if slot.ended]
         if done and self._mode is AutoresetMode.DISABLED:
             raise UsageError(f"envs {done} have ended; reset them with options['reset_mask']")

@@ -1,13 +1,14 @@
 """The Gymnasium env, made as users make it."""
 
+import contextlib
 import copy
 import json
 import multiprocessing
-import os
 import pickle
 import subprocess
 import sys
 import warnings
+from pathlib import Path
 
 import gymnasium as gym
 import pytest
@@ -58,7 +59,7 @@ def test_an_episode_as_the_readme_has_it(make, fix):
     assert info["kind"] == "FixTests"
     check_info(info, graded=False)
     obs, reward, terminated, truncated, info = env.step(codegym.call("bash", command="pytest -q"))
-    assert "1 failed" in obs["output"]
+    assert "FAILED tests/test_order.py::test_median_of_even" in obs["output"]
     assert (reward, terminated, truncated, info["steps"]) == (0.0, False, False, 1)
     check_info(info, graded=False)
     env.step(fix)
@@ -124,9 +125,9 @@ def test_an_unknown_sandbox_is_told_at_the_reset(make):
         env.reset()
 
 
-def test_an_unknown_render_mode_is_refused(home, at_home):
+def test_an_unknown_render_mode_is_refused(source):
     with pytest.raises(UsageError, match="render mode"):
-        CodeGymEnv(tasks="tiny", render_mode="rgb_array")
+        CodeGymEnv(source, render_mode="rgb_array")
 
 
 def test_the_spec_goes_through_json_and_copies(make):
@@ -198,20 +199,19 @@ def test_a_step_after_the_end_is_refused_and_a_reset_goes_on(make):
 
 def test_close_is_idempotent_and_leaves_no_process(home, at_home):
     script = """
-import gymnasium as gym, codegym, os, subprocess
+import gymnasium as gym, codegym, os
 env = gym.make("CodeGym/FixTests-v0", tasks="tiny")
 env.reset(seed=0)
 env.step(codegym.call("bash", command="sleep 1000 &"))
 env.close()
 env.close()
-print(len(os.listdir("/proc/self/task")), subprocess.run(
-    ["ps", "-o", "pid=", "--ppid", str(os.getpid())], capture_output=True, text=True
-).stdout.count("\\n"))
+children = f"/proc/{os.getpid()}/task"
+print([open(f"{children}/{task}/children").read() for task in os.listdir(children)])
 """
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
     )
-    assert done.stdout.split()[1] == "1", done  # ps itself
+    assert set(done.stdout) <= set("['', ]\n"), done.stdout
     assert done.stderr == ""
 
 
@@ -223,22 +223,18 @@ env.reset(seed=0)
 out = env.step(codegym.call("bash", command="sleep 1234567 & echo started"))
 print(out[0]["output"])
 """
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", script], capture_output=True, text=True, timeout=60
-    )
-    assert (done.returncode, done.stderr) == (0, "")
+    command = [sys.executable, "-W", "error", "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    assert done.stderr == ""
     assert "started" in done.stdout
     assert not [line for line in _commands() if "1234567" in line]
 
 
 def _commands():
-    for entry in os.listdir("/proc"):
-        if entry.isdecimal():
-            try:
-                with open(f"/proc/{entry}/cmdline", "rb") as file:
-                    yield file.read().replace(b"\0", b" ").decode(errors="replace")
-            except OSError:
-                continue
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal():
+            with contextlib.suppress(OSError):
+                yield (entry / "cmdline").read_bytes().decode(errors="replace")
 
 
 def _in_child(env, pipe):
@@ -266,7 +262,7 @@ def test_a_forked_child_uses_a_loop_of_its_own_and_leaves_the_parents_alone(make
 
 
 class Failing:
-    """Stands before a sandbox, and fails when told to: infrastructure cannot be broken on demand."""
+    """Stands before a real sandbox and fails: infrastructure does not break when asked to."""
 
     def __init__(self, box, error):
         self._box, self._error = box, error
