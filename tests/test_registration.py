@@ -77,7 +77,7 @@ def test_importing_codegym_is_light_and_silent():
         "print(sorted({'rich', 'typer', 'pydantic', 'git', 'docker', 'torch'} & set(sys.modules)))"
     )
     out = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert out.stdout == "codegym.errors,codegym.registration,codegym.types\n[]\n"
+    assert out.stdout == "codegym.errors,codegym.registration,codegym.types,codegym.version\n[]\n"
     assert out.stderr == ""
 
 

@@ -4,58 +4,56 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
+from codegym.cli import run_options as given
 from codegym.cli.options import Json, Sandbox, TaskSourceName
 from codegym.cli.output import console, print_json
 from codegym.errors import UsageError
 
 if TYPE_CHECKING:
+    from codegym.loop import RunConfig
     from codegym.runs import Summary
 
 
 def run(
-    env_id: Annotated[str, typer.Argument(metavar="ID", help="For example CodeGym/FixTests-v0.")],
-    out: Annotated[Path, typer.Option(help="The run's folder; one that exists is resumed.")],
-    policy: Annotated[
-        str,
-        typer.Option(
-            "--policy",
-            "-p",
-            help="oracle, noop, random, scripted:PATH, replay:RUN, a plug-in, or module:attr.",
-        ),
-    ],
+    env_id: given.EnvId,
+    out: given.Out,
+    policy: given.PolicyName,
     tasks: TaskSourceName = None,
-    workers: Annotated[int, typer.Option("--workers", "-w", min=1, help="Episodes at once.")] = 2,
-    samples: Annotated[int, typer.Option(min=1, help="Episodes for each task.")] = 1,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the whole run.")] = 0,
-    policy_option: Annotated[
-        list[str] | None,
-        typer.Option(metavar="KEY=VALUE", help="An option of the policy; may be repeated."),
-    ] = None,
-    reward: Annotated[str, typer.Option(help="solved, progress, or a plug-in.")] = "solved",
-    gamma: Annotated[float, typer.Option(help="Discount of shaped rewards.")] = 1.0,
-    tools: Annotated[str, typer.Option(help="default, or names separated by commas.")] = "default",
+    workers: given.Workers = 2,
+    samples: given.Samples = 1,
+    seed: given.Seed = 0,
+    policy_option: given.PolicyOptions = None,
+    reward: given.RewardName = "solved",
+    gamma: given.Gamma = 1.0,
+    tools: given.ToolNames = "default",
     sandbox: Sandbox = "auto",
-    network: Annotated[str, typer.Option(help="none (more comes later).")] = "none",
-    max_steps: Annotated[int, typer.Option(help="Actions before truncation.")] = 50,
-    max_episode_sec: Annotated[float, typer.Option(help="Seconds before truncation.")] = 1800.0,
-    command_timeout_sec: Annotated[float, typer.Option(help="Seconds of one action.")] = 120.0,
-    max_output_chars: Annotated[int, typer.Option(help="Longest output shown.")] = 16_000,
+    network: given.Network = "none",
+    max_steps: given.MaxSteps = 50,
+    max_episode_sec: given.MaxEpisodeSec = 1800.0,
+    command_timeout_sec: given.CommandTimeoutSec = 120.0,
+    max_output_chars: given.MaxOutputChars = 16_000,
     json: Json = False,
 ) -> None:
     """Run a policy on tasks and grade what it does.
 
     A run that was stopped, however it was stopped, goes on when the same command is given again.
     """
-    from codegym.cli.progress import Progress
     from codegym.envs.options import EpisodeOptions
     from codegym.loop import RunConfig
-    from codegym.loop import run as run_loop
     from codegym.registration import kind_of
 
+    options = EpisodeOptions(
+        kind=kind_of(env_id),
+        reward=reward,
+        gamma=gamma,
+        tools=tools if tools == "default" else tuple(tools.split(",")),
+        max_steps=max_steps,
+        max_episode_sec=max_episode_sec,
+        command_timeout_sec=command_timeout_sec,
+        max_output_chars=max_output_chars,
+    )
     config = RunConfig(
         env_id=env_id,
         out=out,
@@ -67,27 +65,27 @@ def run(
         policy_options=_pairs(policy_option or []),
         sandbox=sandbox,
         network=network,
-        options=EpisodeOptions(
-            kind=kind_of(env_id),
-            reward=reward,
-            gamma=gamma,
-            tools=tools if tools == "default" else tuple(tools.split(",")),
-            max_steps=max_steps,
-            max_episode_sec=max_episode_sec,
-            command_timeout_sec=command_timeout_sec,
-            max_output_chars=max_output_chars,
-        ),
+        options=options,
     )
-    try:
-        with Progress() as progress:
-            summary = asyncio.run(run_loop(config, progress))
-    except KeyboardInterrupt:
-        console(stderr=True).print(f"{out}: stopped; the same command goes on from here")
-        raise
+    summary = _watched(config)
     if json:
         print_json(as_json(summary, out))
     else:
         _print(summary, out)
+
+
+def _watched(config: RunConfig) -> Summary:
+    """Run it, with progress on stderr."""
+    from codegym.cli.progress import Progress
+    from codegym.loop import run as run_loop
+
+    try:
+        with Progress() as progress:
+            return asyncio.run(run_loop(config, progress))
+    except KeyboardInterrupt:
+        stopped = f"{config.out}: stopped; the same command goes on from here"
+        console(stderr=True).print(stopped, soft_wrap=True)
+        raise
 
 
 def _pairs(given: list[str]) -> dict[str, str]:

@@ -4,7 +4,6 @@ import dataclasses
 import json
 import os
 import resource
-import shutil
 import signal
 import subprocess
 import sys
@@ -129,26 +128,23 @@ def test_work_is_base64(tmp_path):
 @pytest.mark.parametrize("name", ["episodes.jsonl", "trajectories/000001.jsonl"])
 def test_killed_at_any_byte(tmp_path, name):
     """Cut one of the files at every length; the run opens, loses no whole line, and finishes."""
-    with RunFolder(tmp_path / "whole", PINS) as run:
+    with RunFolder(tmp_path, PINS) as run:
         write_live(run, a_result(0))
         write_live(run, a_result(1))
-    data = (tmp_path / "whole" / name).read_bytes()
+    episodes, file = tmp_path / "episodes.jsonl", tmp_path / name
+    lines, data = episodes.read_bytes().splitlines(keepends=True), file.read_bytes()
     for length in range(len(data) + 1):
-        copy = tmp_path / "copy"
-        shutil.copytree(tmp_path / "whole", copy)
-        (copy / name).write_bytes(data[:length])
-        if name != "episodes.jsonl":  # killed in that episode, so it has no line
-            lines = (copy / "episodes.jsonl").read_bytes().splitlines(keepends=True)
-            (copy / "episodes.jsonl").write_bytes(lines[0])
-        before = open_run(copy).episodes()
-        with RunFolder(copy, PINS) as run:
+        # Killed in the second episode, it has no line yet.
+        episodes.write_bytes(b"".join(lines) if file == episodes else lines[0])
+        file.write_bytes(data[:length])
+        whole = data[:length].count(b"\n") if file == episodes else 1
+        assert [record.index for record in open_run(tmp_path).episodes()] == [0, 1][:whole]
+        with RunFolder(tmp_path, PINS) as run:
             assert run.resumed
-            assert run.finished == {record.index for record in before}
-            assert len(before) >= data[:length].count(b"\n") * (name == "episodes.jsonl")
-            for index in {0, 1} - run.finished:
+            assert run.finished == set(range(whole))
+            for index in range(whole, 2):
                 write_live(run, a_result(index))
-        assert [open_run(copy).episode(index) for index in (0, 1)] == [a_result(0), a_result(1)]
-        shutil.rmtree(copy)
+        assert [open_run(tmp_path).episode(index) for index in (0, 1)] == [a_result(0), a_result(1)]
 
 
 def test_killed_while_it_made_the_pins(tmp_path):

@@ -1,9 +1,9 @@
 """What idle sandboxes take in memory.
 
 Counted is the proportional set size (PSS: each shared page divided by its sharers) of the gym
-process and all that it started: the launcher, and each sandbox's monitor and idle shell. What they were
-before the sandboxes started is taken off, and the rest divided by the sandboxes. Left out: what a
-policy runs in them, files that it writes, and the kernel's own memory.
+process and all that it started: the launcher, and each sandbox's monitor and idle shell. What they
+were before the sandboxes started is taken off, and the rest divided by the sandboxes. Left out:
+what a policy runs in them, files that it writes, and the kernel's own memory.
 """
 
 from __future__ import annotations

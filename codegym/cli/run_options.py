@@ -1,0 +1,42 @@
+"""The options of ``codegym run``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+EnvId = Annotated[str, typer.Argument(metavar="ID", help="For example CodeGym/FixTests-v0.")]
+Out = Annotated[Path, typer.Option("--out", help="The run's folder; one that exists is resumed.")]
+PolicyName = Annotated[
+    str,
+    typer.Option(
+        "--policy",
+        "-p",
+        help="oracle, noop, random, scripted:PATH, replay:RUN, a plug-in, or module:attr.",
+    ),
+]
+PolicyOptions = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--policy-option", metavar="KEY=VALUE", help="An option of the policy; may be repeated."
+    ),
+]
+Workers = Annotated[int, typer.Option("--workers", "-w", min=1, help="Episodes at once.")]
+Samples = Annotated[int, typer.Option("--samples", min=1, help="Episodes for each task.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the whole run.")]
+RewardName = Annotated[str, typer.Option("--reward", help="solved, progress, or a plug-in.")]
+Gamma = Annotated[float, typer.Option("--gamma", help="Discount of shaped rewards, in (0, 1].")]
+ToolNames = Annotated[str, typer.Option("--tools", help="default, or names separated by commas.")]
+Network = Annotated[str, typer.Option("--network", help="none (more comes later).")]
+MaxSteps = Annotated[int, typer.Option("--max-steps", help="Actions before truncation.")]
+MaxEpisodeSec = Annotated[
+    float, typer.Option("--max-episode-sec", help="Seconds before truncation.")
+]
+CommandTimeoutSec = Annotated[
+    float, typer.Option("--command-timeout-sec", help="Seconds that one action may take.")
+]
+MaxOutputChars = Annotated[
+    int, typer.Option("--max-output-chars", help="Longest output that the policy is shown.")
+]
