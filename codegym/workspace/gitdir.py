@@ -20,6 +20,7 @@ IDENTITY = b"codegym <codegym@invalid>"
 MESSAGE = b"start\n"
 BRANCH = "refs/heads/main"
 
+# So that a policy can commit, there is a name; it is not the one that the first commit has.
 # Times inside are all the same and inode numbers are those of another mount: `minimal` has git
 # compare sizes and whole seconds only, so that it need not read every file again.
 CONFIG = b"""\
@@ -28,6 +29,9 @@ CONFIG = b"""\
 \tfilemode = true
 \tbare = false
 \tcheckStat = minimal
+[user]
+\tname = agent
+\temail = agent@invalid
 """
 
 _PACK_TYPES = {b"commit": 1, b"tree": 2, b"blob": 3}

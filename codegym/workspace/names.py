@@ -7,7 +7,6 @@ import re
 
 from codegym.types import Tree
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _CACHES = frozenset({
     ".coverage", ".eggs", ".hypothesis", ".ipynb_checkpoints", ".jedi", ".mypy_cache", ".nox",
     ".pyre", ".pytest_cache", ".pytype", ".ruff_cache", ".tox", "htmlcov",
@@ -83,8 +82,3 @@ def folders_of(tree: Tree) -> set[str]:
             folders.add(folder)
             folder = folder.rpartition("/")[0]
     return folders
-
-
-def quoted(path: str) -> str:
-    """A path for a message: one line, nothing that a terminal would obey."""
-    return _CONTROL.sub("?", path.encode("utf-8", "backslashreplace").decode("utf-8"))

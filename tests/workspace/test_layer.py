@@ -67,7 +67,7 @@ def test_an_agent_can_diff_commit_branch_and_stash(tmp_path):
     plain_git(layer, "stash", "pop")
     plain_git(layer, "checkout", "-q", "-b", "mine")
     plain_git(layer, "add", "-A")
-    plain_git(layer, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "-m", "mine")
+    plain_git(layer, "commit", "-q", "-m", "mine")
     plain_git(layer, "gc", "-q")
     assert len(plain_git(layer, "log", "--oneline").splitlines()) == 2
     assert "error" not in plain_git(layer, "fsck", "--strict")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import os
 import shutil
 import threading
@@ -234,12 +235,36 @@ def test_layers_for_another_owner_are_others(environment, task, store):
 
 
 def test_every_bundled_task_prepares_clean(store):
-    environment = load_environment(KVLOG)
     rows = KVLOG / "tasks.jsonl"
     if not rows.is_file():
         pytest.skip("no bundled tasks yet")
-    workshop = Workshop(store, None)
+    environment, workshop = load_environment(KVLOG), Workshop(store, None)
     tasks = list(read_rows(rows))
     assert tasks
     for task in tasks:
         assert workshop.prepare(task, environment).attestation.clean
+
+
+def test_every_step_of_a_real_history_would_prepare_clean(store):
+    """Each commit of kvlog as a task, its tests hidden: the trees are the commits'."""
+    environment, workshop = load_environment(KVLOG), Workshop(store, None)
+    history = open_history(environment)
+    for old, new in itertools.pairwise(history.commits(environment.head)[-8:]):
+        changed = history.changed(old.hash, new.hash)
+        tests = {path for path in changed if path.startswith("tests/")}
+        if tests == set(changed):
+            continue
+        task = Task(
+            instance_id=f"kvlog-{new.hash[:8]}",
+            environment="kvlog",
+            base_commit=old.hash,
+            patch=history.diff(old.hash, new.hash, set(changed) - tests),
+            test_patch=history.diff(old.hash, new.hash, tests),
+            fail_to_pass=("tests/test_x.py::test_x",),
+            pass_to_pass=(),
+            kind="FixIssue",
+        )
+        prepared = workshop.prepare(task, environment)
+        assert prepared.attestation.clean
+        assert prepared.start_tree == history.tree_at(old.hash)
+        assert gold_tree(task, environment) == history.tree_at(new.hash)
