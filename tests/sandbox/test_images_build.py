@@ -257,7 +257,7 @@ async def test_a_bad_command_fails_the_build_and_leaves_nothing(
     with pytest.raises(DataError, match=problem):
         await build_image(environment, builder, store=store)
     made = {path.name.split("-")[0] for path in store.root.iterdir() if path.name not in before}
-    assert made <= {"root", "wheels"}
+    assert made <= {"root", "wheels", "pip"}
     assert drafts(store) == []
 
 

@@ -16,7 +16,7 @@ from codegym.sandbox.images.publishing import publish
 from codegym.sandbox.images.root import BUILDER, build_root, stamp
 from codegym.sandbox.images.source import source_layer, tree_digest
 from codegym.sandbox.images.venv import VENV, VenvPlan, build_venv, require_secrets
-from codegym.sandbox.images.wheels import fetch_wheels
+from codegym.sandbox.images.wheels import fetch_wheels, pip_layer
 from codegym.store import LayerStore
 from codegym.tasks import Environment
 from codegym.tasks.environment import FILE_NAME
@@ -133,9 +133,9 @@ class _Builder:
         self._progress(f"building the image of {self._environment.name}")
         lock = self._spec.requirements
         wheels = await fetch_wheels(lock, self._interpreter, self._store, self._progress)
-        below: tuple[Path, ...] = (root,)
+        below = [await asyncio.to_thread(pip_layer, self._store), root]
         if self._tree:
-            below = (await asyncio.to_thread(source_layer, self._tree, self._store), root)
+            below.insert(0, await asyncio.to_thread(source_layer, self._tree, self._store))
         blame = self._environment.folder / FILE_NAME
         plan = VenvPlan(
             source=lock if lock and not self._commands else blame,
@@ -144,7 +144,7 @@ class _Builder:
             subdir=self._environment.subdir,
             secrets=require_secrets(self._spec.build_secrets),
         )
-        image = Image(root.name, below, self._env(), str(self._interpreter.executable))
+        image = Image(root.name, tuple(below), self._env(), str(self._interpreter.executable))
         await build_venv(
             dest, plan, self._backend, image, wheels, self._interpreter, self._progress
         )

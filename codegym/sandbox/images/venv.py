@@ -22,7 +22,7 @@ from codegym.sandbox.base import Backend, Sandbox
 from codegym.sandbox.images.exporting import STEP_SEC, export, require, unpack
 from codegym.sandbox.images.interpreter import Interpreter
 from codegym.sandbox.images.settling import settle
-from codegym.sandbox.images.wheels import FOLDER
+from codegym.sandbox.images.wheels import FOLDER, PIP
 from codegym.types import WORKSPACE, Image, Limits, SandboxSpec
 
 VENV = "/opt/venv"
@@ -69,7 +69,7 @@ async def build_venv(
         dest: An empty folder.
         plan: What to install and run.
         backend: Starts the sandbox.
-        image: The root (and, where commands need it, the tree).
+        image: The root, pip (and, where commands need it, the tree).
         wheels: The layer ``fetch_wheels`` made.
         interpreter: The one in ``image``.
         progress: Told what is being done.
@@ -87,7 +87,7 @@ async def build_venv(
             script = f"cd -- {shlex.quote(where)} && {command}"
             ran = await box.exec(
                 ["/bin/bash", "-c", script],
-                env={"PYTHONPATH": f"{VENV}/{FOLDER}/pip", **_OFFLINE, **plan.secrets},
+                env={**_OFFLINE, **plan.secrets},
                 timeout_sec=STEP_SEC,
             )
             require(ran, plan.source, f"{key}: `{command}`")
@@ -99,6 +99,7 @@ async def build_venv(
 
 
 _OFFLINE = {
+    "PYTHONPATH": PIP,
     "PIP_CONFIG_FILE": "/dev/null",
     "PIP_NO_INDEX": "1",
     "PIP_FIND_LINKS": f"{VENV}/{FOLDER}/wheels",
@@ -124,7 +125,7 @@ async def _install(box: Sandbox, plan: VenvPlan, interpreter: Interpreter) -> No
             *(_PYTHON, "-P", "-m", "pip", "install", "--quiet", "--no-deps", "--require-hashes"),
             *("--requirement", lock),
         ],
-        env={"PYTHONPATH": f"{VENV}/{FOLDER}/pip", **_OFFLINE},
+        env={**_OFFLINE},
         timeout_sec=STEP_SEC,
     )
     require(installed, plan.source, "installing the pinned wheels")

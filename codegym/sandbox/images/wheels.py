@@ -24,8 +24,10 @@ from codegym.sandbox.images.lock import read_lock
 from codegym.sandbox.images.publishing import publish
 from codegym.store import LayerStore
 
-#: In the layer: wheels, the lock file, and pip itself, for a build that then has no network.
+#: In a layer of wheels: them, and the lock file.
 FOLDER = ".build"
+#: Where pip is in a build's sandbox, and in no other.
+PIP = "/usr/local/lib/installer"
 _FETCH_SEC = 900.0
 _SHOWN_LINES = 6
 
@@ -36,22 +38,20 @@ async def fetch_wheels(
     store: LayerStore,
     progress: Callable[[str], None],
 ) -> Path:
-    """Return a layer with everything that an offline install needs, fetching what is not cached.
+    """Return a layer with a lock file and its wheels, fetching what is not cached.
 
     Raises:
         DataError: The lock file is wrong, or an index serves something else than it pins.
         UnavailableError: Something could not be fetched.
     """
     pins, text = read_lock(lock) if lock is not None else ((), b"")
-    pip = importlib.metadata.version("pip")
-    about = f"1 {interpreter.name} {platform.machine()} {platform.libc_ver()} pip {pip}\n"
+    about = f"1 {interpreter.name} {platform.machine()} {platform.libc_ver()}\n"
     key = f"wheels-{hashlib.sha256(about.encode() + text).hexdigest()}"
 
     async def build(dest: Path) -> None:
         folder = dest / FOLDER
         (folder / "wheels").mkdir(parents=True)
         (folder / "requirements.lock").write_bytes(text)
-        await asyncio.to_thread(_copy_pip, folder / "pip")
         if lock is not None and pins:
             progress(f"fetching {len(pins)} wheels of {lock.parent.name}/{lock.name}")
             await _download(lock, folder / "requirements.lock", folder / "wheels")
@@ -60,11 +60,19 @@ async def fetch_wheels(
     return await publish(store, key, build)
 
 
-def _copy_pip(dest: Path) -> None:
+def pip_layer(store: LayerStore) -> Path:
+    """Return the layer that brings CodeGym's own pip into a build. Raises ``UnavailableError``."""
     found = find_spec("pip")
     if found is None or not found.submodule_search_locations:
         raise UnavailableError("CodeGym's own pip is missing", "Run `python -m ensurepip`")
-    shutil.copytree(found.submodule_search_locations[0], dest / "pip")
+    folder = found.submodule_search_locations[0]
+    about = f"1 {importlib.metadata.version('pip')} {sys.version_info[:2]}"
+
+    def build(dest: Path) -> None:
+        shutil.copytree(folder, dest / PIP.lstrip("/") / "pip")
+        _open_to_all(dest)
+
+    return store.publish(f"pip-{hashlib.sha256(about.encode()).hexdigest()}", build)
 
 
 def _open_to_all(folder: Path) -> None:
