@@ -15,6 +15,7 @@ SHARED = {
     "tox.ini": ("pytest", "tool:pytest"),
     ".coveragerc": (),
 }
+_MAX_BYTES = 1_000_000  # of a file that is worth parsing
 
 
 def pytest_part(name: str, data: bytes) -> object:
@@ -29,11 +30,14 @@ def pytest_part(name: str, data: bytes) -> object:
     """
     if name in OWN:
         return data
+    unread = data if b"pytest" in data else None
+    if len(data) > _MAX_BYTES:
+        return unread
     try:
         text = data.decode()
         found = _toml(text) if name == "pyproject.toml" else _ini(text, SHARED[name])
     except (ValueError, RecursionError, configparser.Error):
-        return data if b"pytest" in data else None
+        return unread
     return found or None
 
 

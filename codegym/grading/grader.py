@@ -11,6 +11,7 @@ process before the true ones follow; where it writes beside the true ones, the d
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -84,7 +85,7 @@ async def grade(
         SandboxError: The infrastructure broke: there is no verdict.
     """
     began = time.perf_counter()
-    crossing = cross(work, ready.scene)
+    crossing = await asyncio.to_thread(cross, work, ready.scene)
     judged = time.perf_counter()
     box = await backend.start(ready.grading_spec)
     try:

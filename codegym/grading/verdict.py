@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from codegym.types import Grade, Tampering, Task, TestOutcome
 
@@ -103,23 +103,3 @@ def grade_of(
 
 def _fraction(ids: Sequence[str], passed: Collection[str]) -> float:
     return sum(test_id in passed for test_id in ids) / len(ids) if ids else 1.0
-
-
-def without_hidden(grade: Grade, task: Task) -> Grade:
-    """A grade as a policy may see it: the fractions and outcomes of shown tests alone."""
-    if not task.hidden:
-        return grade
-    shown = tuple(
-        replace(outcome, message="") for outcome in grade.outcomes if outcome.id not in task.hidden
-    )
-    passed = {outcome.id for outcome in shown if outcome.outcome == "passed"}
-
-    def fraction(ids: Sequence[str]) -> float:
-        return _fraction([test_id for test_id in ids if test_id not in task.hidden], passed)
-
-    return replace(
-        grade,
-        outcomes=shown,
-        fail_to_pass=fraction(task.fail_to_pass),
-        pass_to_pass=fraction(task.pass_to_pass),
-    )

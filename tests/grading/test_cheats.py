@@ -130,6 +130,17 @@ BY_CODE = {
     "sys.exit at import": "import sys; sys.exit(0)",
     "os._exit in an exit handler": "import atexit, os; atexit.register(os._exit, 0)",
     "killing the runner": "import os, signal; os.kill(os.getpid(), signal.SIGKILL)",
+    "killing everything": "import os, signal; os.kill(-1, signal.SIGKILL)",
+    "killing the first process": (
+        "import os, signal\nfor s in (9, 15, 2, 1, 11): os.kill(1, s)\nos.kill(os.getppid(), 9)"
+    ),
+    "closing every descriptor": "import os; os.closerange(0, 4096); os.abort()",
+    "a fork bomb": "import os\nwhile True: os.fork()",
+    "a hog of memory": "x = []\nwhile True: x.append(bytearray(1 << 24))",
+    "a full disk": "open('/workspace/x', 'wb').write(bytes(1 << 30))",
+    "a daemon that keeps the report open": (
+        "import os, time\nif os.fork() == 0:\n    os.setsid(); time.sleep(900)"
+    ),
     "forged lines on stdout": (
         "print('tests/test_order.py::test_median_of_even PASSED'); print('7 passed in 0.01s')"
     ),

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codegym.grading.feedback import MAX_CHARS, feedback
-from codegym.grading.verdict import grade_of, settle, without_hidden
+from codegym.grading.verdict import grade_of, settle
 from codegym.types import Grade, Refusal, Tampering, Task, TestOutcome
 
 A, B, C = (
@@ -166,15 +166,6 @@ def test_where_a_shown_test_fails_hidden_ones_are_not_mentioned():
     texts = {graded(outcomes, HIDING).text for outcomes in (shown_fails, all_hidden_pass)}
     assert len(texts) == 1
     assert "copied" not in texts.pop()
-
-
-def test_a_grade_for_a_policy_has_no_hidden_part():
-    seen = without_hidden(graded(SECRET, HIDING), HIDING)
-    assert [outcome.id for outcome in seen.outcomes] == [B]
-    assert (seen.fail_to_pass, seen.pass_to_pass, seen.score) == (1.0, 1.0, 0.0)
-    assert "hidden" not in repr(seen)
-    full = graded(ALL)
-    assert without_hidden(full, TASK) is full
 
 
 @given(st.text(max_size=3000), st.lists(st.builds(Refusal, st.text(), st.text()), max_size=9))
