@@ -24,6 +24,7 @@ from pathlib import Path
 from codegym.errors import NotFoundError, UsageError
 from codegym.store.cache import cache_dir, full_disk_explained, refusal_explained
 from codegym.store.locks import locked
+from codegym.store.spread import spread
 
 _KEY = re.compile(r"[a-z]+-[0-9a-f]{8,128}")
 _LEFTOVER = re.compile(rf"\.(?:build|trash)-({_KEY.pattern})-[0-9a-f]{{12}}")
@@ -50,6 +51,7 @@ class LayerStore:
         self.root = (root if root is not None else cache_dir() / "layers").absolute()
         with refusal_explained(self.root):
             (self.root / ".locks").mkdir(parents=True, exist_ok=True)
+            spread(self.root)
 
     def find(self, key: str) -> Path | None:
         """Return the layer's folder and mark it used, or None where there is none."""
