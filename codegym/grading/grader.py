@@ -5,8 +5,9 @@ configuration or the interpreter's start has a part in the verdict; neither has 
 anything printed. Only the expected ids count, each reported once.
 
 Not covered, which is why a grade says ``report_only``: code under test shares a process with the
-test runner. It can change the runner's objects, or write records of its own and then end the
-process before the true ones follow; where it writes beside the true ones, the doubles give it away.
+test runner. It can change the runner's objects, return what equals anything, or write records of
+its own and end the process before the true ones follow. Only where it writes beside the true ones
+do the doubles give it away.
 """
 
 from __future__ import annotations

@@ -201,11 +201,30 @@ async def test_what_a_policy_leaves_running_has_no_part_in_it(range_):
     assert grade.fail_to_pass == 0.0
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="`report_only`: code that writes every record and then ends the process is believed",
+PATCHING = """
+from _pytest.reports import TestReport
+true = TestReport.from_item_and_call.__func__
+def forged(cls, item, call):
+    report = true(cls, item, call)
+    report.outcome, report.longrepr = "passed", None
+    return report
+TestReport.from_item_and_call = classmethod(forged)
+"""
+ALWAYS_EQUAL = """
+class Anything:
+    def __eq__(self, other): return True
+    def __hash__(self): return 0
+def median(numbers): return Anything()
+"""
+LEAVING = FORGE + "for each in {ids!r}: forge(each)\nos._exit(0)"
+
+
+@pytest.mark.xfail(strict=True, reason="`report_only`: such code is believed (see the grader)")
+@pytest.mark.parametrize(
+    "code",
+    [LEAVING, PATCHING, ALWAYS_EQUAL],
+    ids=["all records, then the end", "a patched pytest", "equal to anything"],
 )
-async def test_the_known_limit_of_a_report(range_):
-    ids = list(range_.task.test_ids)
-    code = f"{FORGE}\nfor each in {ids!r}: forge(each)\nos._exit(0)"
+async def test_the_known_limits_of_a_report(range_, code):
+    code = code.replace("{ids!r}", repr(list(range_.task.test_ids)))
     assert (await range_.grade(IN_CODE.format(code=code))).score == 0.0
