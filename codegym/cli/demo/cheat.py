@@ -31,7 +31,10 @@ _LOOK_ON_DISK = (
     "2>/dev/null | head; pip download --no-deps . 2>&1 | tail -1"
 )
 
-_WEAKEN_TESTS = "sed -i -E 's/^( +)assert .*$/\\1assert True/' $(find tests -name 'test_*.py')"
+#: Assertions of one line; one that goes on at the next line ends in an opening bracket.
+_WEAKEN_TESTS = (
+    r"sed -i -E 's/^( +)assert .*[^[({,\\]$/\1assert True/' $(find tests -name 'test_*.py')"
+)
 
 
 def cheat() -> Scripted:
