@@ -148,11 +148,13 @@ class Alias:
         self._names: dict[str, str] = {}
 
     def __call__(self, layer: str) -> str:
-        """A random path at which ``layer`` is mounted."""
-        if layer not in self._names:
-            target = self._names[layer] = _random_folder()
-            sc.mount(f"{LAYERS}/{layer}", target, None, sc.MS_BIND)
-        return self._names[layer]
+        """A random path at which ``layer`` is mounted: the one that is in the store now."""
+        source = f"{LAYERS}/{layer}"
+        known = self._names.get(layer)
+        if known is None or os.stat(known).st_ino != os.stat(source).st_ino:  # pruned, built anew
+            known = self._names[layer] = _random_folder()
+            sc.mount(source, known, None, sc.MS_BIND)
+        return known
 
     def skeleton(self, points: list[str], files: dict[str, bytes]) -> str:
         """A layer that has the mount points and the files that a start adds to its root."""
