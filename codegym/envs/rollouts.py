@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Collection, Container, Iterator, Mapping
+from collections.abc import AsyncGenerator, Collection, Container, Iterator, Mapping
+from contextlib import aclosing
 from typing import Any
 
 from codegym.envs import kinds
@@ -70,7 +71,8 @@ class Rollouts:
 
         Infrastructure that fails is retried on another sandbox, a few times; then the episode's
         ``fault`` is ``"sandbox"``. A broken task is quarantined: its episodes' ``fault`` is
-        ``"task"``. Neither has a grade. Closing or cancelling the iterator stops every sandbox.
+        ``"task"``. Neither has a grade. Closing (``contextlib.aclosing``) or cancelling the
+        iterator stops every sandbox.
 
         Args:
             policy: Asked for each action; by all workers at once.
@@ -79,8 +81,10 @@ class Rollouts:
         Raises:
             UnavailableError: This machine lacks a part. Whatever the policy raises.
         """
-        async for result, _ in self._play(policy, samples):
-            yield result
+        # A generator that is closed does not close the one that it reads.
+        async with aclosing(self._play(policy, samples)) as played:
+            async for result, _ in played:
+                yield result
 
     async def groups(
         self, policy: Policy, *, size: int
@@ -89,13 +93,14 @@ class Rollouts:
 
         Episodes that are left out (``done``) are absent from their group; the rest as for ``run``.
         """
-        async for _, group in self._play(policy, size):
-            if group is not None:
-                yield group
+        async with aclosing(self._play(policy, size)) as played:
+            async for _, group in played:
+                if group is not None:
+                    yield group
 
     async def _play(
         self, policy: Policy, samples: int
-    ) -> AsyncIterator[tuple[EpisodeResult, list[EpisodeResult] | None]]:
+    ) -> AsyncGenerator[tuple[EpisodeResult, list[EpisodeResult] | None], None]:
         if samples < 1:
             raise UsageError(f"samples: must be at least 1, got {samples}")
         groups = _Groups(self._source)

@@ -37,7 +37,7 @@ class Search:
     async def __call__(self, box: Box, /, **arguments: Any) -> ToolResult:
         """Search."""
         pattern, path = arguments["pattern"], arguments.get("path", ".")
-        argv = ["/usr/bin/grep", "-rnIE", "--exclude-dir=.git"]
+        argv = ["/usr/bin/grep", "-rHnIE", "--exclude-dir=.git"]
         if arguments.get("ignore_case"):
             argv.append("-i")
         if "glob" in arguments:
