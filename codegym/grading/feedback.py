@@ -51,11 +51,12 @@ def feedback(grade: Grade, task: Task, note: str = "") -> str:
 def _summary(grade: Grade, task: Task, shown: Sequence[TestOutcome]) -> str:
     passed = {outcome.id for outcome in shown if outcome.outcome == "passed"}
     counts = []
-    for ids, what in ((task.fail_to_pass, "failing"), (task.pass_to_pass, "other")):
+    kinds = (task.fail_to_pass, "tests that failed now"), (task.pass_to_pass, "others still")
+    for ids, what in kinds:
         mine = [test_id for test_id in ids if test_id not in task.hidden]
         if mine:
             done = sum(test_id in passed for test_id in mine)
-            counts.append(f"{done} of {len(mine)} {what} tests pass")
+            counts.append(f"{done} of {len(mine)} {what} pass")
     head = "Solved" if grade.solved else "Not solved"
     return f"{head}: {', '.join(counts)}." if counts else f"{head}."
 
@@ -73,8 +74,15 @@ def _tampering(tampering: Sequence[Tampering]) -> str:
 def _failure(outcome: TestOutcome, *, quote: bool) -> str:
     said = {"missing": "did not run", "error": "ended in an error", "skipped": "was skipped"}
     head = f"First that does not pass: {outcome.id} {said.get(outcome.outcome, 'failed')}."
-    lines = outcome.message[-_MAX_MESSAGE_CHARS:].splitlines()[-_MAX_LINES:] if quote else []
-    return "\n".join([head, *(f"  {line}" for line in lines)])
+    return "\n".join([head, *(f"  {line}" for line in (_last(outcome.message) if quote else []))])
+
+
+def _last(message: str) -> list[str]:
+    """The last lines, whole ones where there are any."""
+    lines = message[-_MAX_MESSAGE_CHARS:].splitlines()
+    if len(message) > _MAX_MESSAGE_CHARS and len(lines) > 1:
+        del lines[0]
+    return lines[-_MAX_LINES:]
 
 
 def _refused(refused: Sequence[Refusal]) -> str:

@@ -122,7 +122,9 @@ def graded(outcomes, task=TASK, **more) -> Grade:
 
 
 def test_solved():
-    assert graded(ALL).text == "Solved: 1 of 1 failing tests pass, 2 of 2 other tests pass."
+    assert graded(ALL).text == (
+        "Solved: 1 of 1 tests that failed now pass, 2 of 2 others still pass."
+    )
 
 
 def test_the_first_failure_is_told_with_its_last_lines():
@@ -156,7 +158,8 @@ SECRET = [record(A, "failed", "the hidden message"), record(B), record(C, "faile
 def test_nothing_of_hidden_tests_is_told():
     text = graded(SECRET, HIDING).text
     assert text == (
-        "Not solved: 1 of 1 other tests pass.\nAll tests you can see pass, but other checks failed."
+        "Not solved: 1 of 1 others still pass.\n"
+        "All tests you can see pass, but other checks failed."
     )
 
 
