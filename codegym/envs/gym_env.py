@@ -134,10 +134,11 @@ class CodeGymEnv(gym.Env[dict[str, Any], str]):
     def close(self) -> None:
         """Free the sandbox. Idempotent; the env can be reset again."""
         episode, self._episode = self._episode, None
-        if episode is not None and not self._session.inherited:
-            self._session.run(episode.close())
-        self._session.close()
-        super().close()
+        try:
+            if episode is not None and not self._session.inherited:
+                self._session.run(episode.close())
+        finally:
+            self._session.close()
 
     @property
     def _running(self) -> Episode:

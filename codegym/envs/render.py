@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from codegym.envs.text import cut_middle
+from codegym.envs.text import cut_middle, harmless
 from codegym.types import Observation, StepResult, Trajectory, Turn
 
 _MAX_OUTPUT_CHARS = 4000
@@ -63,7 +63,7 @@ def ending(result: StepResult) -> str:
 
 
 def show(text: str) -> None:
-    """Print to the terminal."""
+    """Print to the terminal, which the text cannot steer."""
     from rich.console import Console
 
-    Console().print(text, markup=False, highlight=False)
+    Console().print(harmless(text), markup=False, highlight=False)

@@ -2,6 +2,16 @@
 
 from __future__ import annotations
 
+#: Control characters shown as pictures (ESC as U+241B), marks that reorder what is seen as U+FFFD.
+_HARMLESS = {code: 0x2400 + code for code in range(32) if chr(code) not in "\n\t"}
+_HARMLESS |= {0x7F: 0x2421} | dict.fromkeys(range(0x80, 0xA0), 0xFFFD)
+_HARMLESS |= dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)], 0xFFFD)
+
+
+def harmless(text: str) -> str:
+    """Untrusted text for a terminal, which it must not steer; line ends as newlines."""
+    return text.replace("\r\n", "\n").translate(_HARMLESS)
+
 
 def cut_middle(text: str, max_chars: int, omitted: str = "") -> str:
     """Keep a text's start and end.

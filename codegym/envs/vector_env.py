@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import copy
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Coroutine, Sequence
+from typing import Any, TypeVar
 
 import gymnasium as gym
 import numpy as np
@@ -22,6 +22,7 @@ from codegym.envs.slot import Slot, Stepped
 from codegym.errors import NotFoundError, UsageError
 from codegym.types import TaskSource
 
+T = TypeVar("T")
 Batch = tuple[
     dict[str, Any], NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]
 ]
@@ -104,12 +105,8 @@ class CodeGymVectorEnv(VectorEnv[dict[str, Any], Sequence[str], NDArray[Any]]):
 
         async def reset_all() -> None:
             setting = await self._session.setting()
-            jobs = (
-                slot.reset(setting, task)
-                for slot, task in zip(self._slots, chosen, strict=True)
-                if task is not None
-            )
-            await asyncio.gather(*jobs)
+            pairs = zip(self._slots, chosen, strict=True)
+            await _all([slot.reset(setting, task) for slot, task in pairs if task is not None])
 
         self._renew_after_fork()
         self._session.run(reset_all())
@@ -132,11 +129,10 @@ class CodeGymVectorEnv(VectorEnv[dict[str, Any], Sequence[str], NDArray[Any]]):
         async def step_all() -> list[Stepped]:
             setting = await self._session.setting()
             same_step = self._mode is AutoresetMode.SAME_STEP
-            jobs = (
-                slot.step(setting, str(action), same_step=same_step)
-                for slot, action in zip(self._slots, actions, strict=True)
+            pairs = zip(self._slots, actions, strict=True)
+            return await _all(
+                [slot.step(setting, action, same_step=same_step) for slot, action in pairs]
             )
-            return await asyncio.gather(*jobs)
 
         return self._batch(self._session.run(step_all()))
 
@@ -152,12 +148,11 @@ class CodeGymVectorEnv(VectorEnv[dict[str, Any], Sequence[str], NDArray[Any]]):
 
     def close_extras(self, **kwargs: Any) -> None:  # noqa: ARG002
         """Free all sandboxes."""
-        if not self._session.inherited:
-            self._session.run(self._close_all())
-        self._session.close()
-
-    async def _close_all(self) -> None:
-        await asyncio.gather(*(slot.close() for slot in self._slots))
+        try:
+            if not self._session.inherited:
+                self._session.run(_all([slot.close() for slot in self._slots]))
+        finally:
+            self._session.close()
 
     def _renew_after_fork(self) -> None:
         if self._session.inherited:
@@ -209,6 +204,17 @@ class CodeGymVectorEnv(VectorEnv[dict[str, Any], Sequence[str], NDArray[Any]]):
         empty = create_empty_array(space, n=self.num_envs)
         stacked: dict[str, Any] = concatenate(space, observations, empty)  # type: ignore[assignment,arg-type]
         return stacked
+
+
+async def _all(jobs: list[Coroutine[Any, Any, T]]) -> list[T]:
+    """Run at once and wait for every one, also where one fails: none is left running."""
+    done = await asyncio.gather(*jobs, return_exceptions=True)
+    results: list[T] = []
+    for outcome in done:
+        if isinstance(outcome, BaseException):
+            raise outcome
+        results.append(outcome)
+    return results
 
 
 def _episode_options(kind: str, options: dict[str, Any]) -> EpisodeOptions:

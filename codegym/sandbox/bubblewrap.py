@@ -42,6 +42,7 @@ class Bubblewrap:
         self._holds = Holds(store)
         self._launcher: Launcher | None = None
         self._boxes: dict[str, BubblewrapSandbox] = {}
+        self._pid = os.getpid()
 
     @property
     def owner(self) -> tuple[int, int] | None:
@@ -82,8 +83,10 @@ class Bubblewrap:
         self.end()
 
     def end(self) -> None:
-        """The same, from anywhere."""
+        """The same, from anywhere. A forked child leaves its parent's alone."""
         atexit.unregister(self.end)
+        if self._pid != os.getpid():
+            return
         for box in list(self._boxes.values()):
             box.forget()
         self._boxes.clear()

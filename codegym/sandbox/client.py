@@ -12,6 +12,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import weakref
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -73,6 +74,7 @@ class Launcher:
         self._said = tempfile.TemporaryFile()  # noqa: SIM115 - closed by ``close``
         self._start()
         self._loop.add_reader(self._socket, self._receive)
+        _running.add(self)
 
     def _start(self) -> None:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -175,10 +177,29 @@ class Launcher:
             self._process.wait()
             self._said.close()
 
+    def forget(self) -> None:
+        """In a forked child: let go of the socket, so that it is the parent's death that ends it.
+
+        Its loop is left alone: a selector's registrations are shared with the parent.
+        """
+        self.alive = False
+        self._socket.close()
+
     def _last_words(self) -> str:
         self._said.seek(0)
         lines = self._said.read().decode(errors="replace").strip().splitlines()
         return lines[-1] if lines else f"the launcher ended with {self._process.returncode}"
+
+
+_running: weakref.WeakSet[Launcher] = weakref.WeakSet()
+
+
+def _forget_all() -> None:
+    for launcher in list(_running):
+        launcher.forget()
+
+
+os.register_at_fork(after_in_child=_forget_all)
 
 
 def _bwrap() -> dict[str, Any]:

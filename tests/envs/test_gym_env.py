@@ -4,9 +4,13 @@ import contextlib
 import copy
 import json
 import multiprocessing
+import os
 import pickle
+import signal
 import subprocess
 import sys
+import threading
+import time
 import warnings
 from pathlib import Path
 
@@ -259,6 +263,69 @@ def test_a_forked_child_uses_a_loop_of_its_own_and_leaves_the_parents_alone(make
     assert "Failing tests" in instruction
     assert seen["output"] == "child\n"
     assert env.step(codegym.call("bash", command="echo $WHO"))[0]["output"] == "parent\n"
+
+
+def run_script(script, **arguments):
+    command = [sys.executable, "-W", "ignore", "-c", script]
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=60, check=True, **arguments
+    )
+
+
+def test_a_forked_child_that_ends_leaves_the_parent_as_it_was(home, at_home):
+    script = """
+import gymnasium as gym, codegym, os, sys
+env = gym.make("CodeGym/FixTests-v0", tasks="tiny")
+env.reset(seed=0)
+child = os.fork()
+if child == 0:
+    sys.exit(0)  # and runs what is registered for the exit
+os.waitpid(child, 0)
+print(env.step(codegym.call("bash", command="echo well"))[0]["output"])
+env.close()
+"""
+    assert run_script(script).stdout.strip() == "well"
+
+
+def test_a_killed_parent_leaves_no_sandbox_though_its_fork_lives(home, at_home):
+    script = """
+import gymnasium as gym, codegym, os, signal, time
+env = gym.make("CodeGym/FixTests-v0", tasks="tiny")
+env.reset(seed=0)
+env.step(codegym.call("bash", command="sleep 7654321 & true"))
+child = os.fork()
+if child == 0:
+    time.sleep(100)
+    os._exit(0)
+print(child, flush=True)
+os.close(1)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+    command = [sys.executable, "-W", "ignore", "-c", script]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as parent:
+        child = int(parent.stdout.readline())
+        parent.wait(30)
+    try:
+        deadline = time.monotonic() + 20
+        while [line for line in _commands() if "7654321" in line and "gymnasium" not in line]:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+    finally:
+        os.kill(child, signal.SIGKILL)
+
+
+def test_an_interrupt_leaves_nothing_running_and_the_env_usable(make):
+    env = make()
+    env.reset(seed=0)
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        env.step(codegym.call("bash", command="sleep 3456789"))
+    with pytest.raises(UsageError, match="reset"):
+        env.step(SUBMIT)
+    env.reset()
+    assert not [line for line in _commands() if "3456789" in line]
+    assert env.step(codegym.call("bash", command="echo well"))[0]["output"] == "well\n"
 
 
 class Failing:
