@@ -8,12 +8,10 @@ from typing import Annotated
 import typer
 from typer.core import TyperGroup
 
-from codegym.cli import cache, doctor, environment, replay, restore, run, tasks
+from codegym.cli import INTERRUPTED, cache, doctor, environment, replay, restore, run, tasks
 from codegym.cli.bench import command as bench
 from codegym.cli.demo import command as demo
 from codegym.errors import CodeGymError
-
-INTERRUPTED = 130
 
 
 class Commands(TyperGroup):

@@ -10,19 +10,12 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from codegym.envs.text import harmless as safe
+
 if TYPE_CHECKING:
     from rich.console import Console
 
-#: Control characters shown as pictures (ESC as ␛): an agent's output must not steer the terminal.
-_HARMLESS = {code: 0x2400 + code for code in range(32) if chr(code) not in "\n\t"}
-_HARMLESS |= {0x7F: 0x2421} | dict.fromkeys(range(0x80, 0xA0), 0xFFFD)
-# Marks that reorder what is seen.
-_HARMLESS |= dict.fromkeys([*range(0x202A, 0x202F), *range(0x2066, 0x206A)], 0xFFFD)
-
-
-def safe(text: str) -> str:
-    """Untrusted text for a terminal: no control or reordering characters, line ends as newlines."""
-    return text.replace("\r\n", "\n").translate(_HARMLESS)
+__all__ = ["activity", "console", "plain", "print_json", "safe"]
 
 
 def console(*, stderr: bool = False) -> Console:

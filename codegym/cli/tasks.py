@@ -1,13 +1,21 @@
-"""``codegym tasks``: look at tasks."""
+"""``codegym tasks``: look at tasks, and make them."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import asyncio
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from codegym.cli.options import Json, TaskSourceName
+from codegym.cli.options import Json, Sandbox, TaskSourceName
 from codegym.cli.output import console, plain, print_json, safe
+
+if TYPE_CHECKING:
+    from codegym.authoring import FromHistory
+
+EnvironmentName = Annotated[
+    str, typer.Argument(metavar="ENVIRONMENT", help="One of `codegym environment list`.")
+]
 
 app = typer.Typer(help="Look at tasks, and make them.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -54,3 +62,49 @@ def show_task(
             out.print(f"  {safe(test_id)}", soft_wrap=True)
     out.print("\nthe answer", style="bold")
     out.print(safe(task.patch), soft_wrap=True)
+
+
+@app.command("from-history")
+def from_history(
+    environment: EnvironmentName, sandbox: Sandbox = "auto", json: Json = False
+) -> None:
+    """Make tasks of the commits of an environment's history that repaired something.
+
+    A commit is one if it turns tests from failing to passing, every time. Stopped at any moment, it
+    goes on from there when the same command is given again; the old tasks stand until it is done.
+    """
+    from codegym import authoring
+    from codegym.cli.steps import Steps
+    from codegym.loop import open_setting
+    from codegym.tasks import sources
+
+    home = sources.environment(environment)
+
+    async def make() -> FromHistory:
+        with Steps() as steps:
+            async with open_setting(sandbox, steps.note) as setting:
+                return await authoring.from_history(home, setting, steps)
+
+    result = asyncio.run(make())
+    if json:
+        ids = [task.instance_id for task in result.tasks]
+        print_json(
+            {
+                "environment": home.name,
+                "commits": result.commits,
+                "tasks": ids,
+                "dropped": result.dropped,
+                "reasons": result.reasons,
+                "pack": result.pack,
+            }
+        )
+        return
+    out = console()
+    for each in result.dropped:
+        said = f"{each.commit[:8]} {each.reason}: {each.detail} ({each.subject})"
+        out.print(safe(said), style="yellow", soft_wrap=True)
+    out.print(
+        f"{len(result.tasks)} tasks of {result.commits} commits, {len(result.dropped)} dropped; "
+        f"version {result.pack.version} of the pack {result.pack.name}"
+    )
+    out.print(f"codegym check {home.name}", style="dim")

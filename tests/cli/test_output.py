@@ -1,0 +1,97 @@
+"""What is printed cannot steer the terminal, and JSON is JSON."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from codegym.cli.output import plain, safe
+from codegym.cli.replay import describe, shorten
+from codegym.runs import Pins, RunFolder
+from codegym.types import Action, EpisodeResult, Grade, Observation, Task, Trajectory, Turn, call
+
+ESCAPES = "\x1b[2J\x1b]0;owned\x07 a\rb \x9b31m \u202etxt.exe"
+
+
+@given(st.text())
+def test_no_control_character_is_left(text):
+    left = {char for char in safe(text) if unicodedata.category(char) == "Cc"}
+    assert left <= {"\n", "\t"}
+    assert safe("plain é ≠ text\n\tas it is") == "plain é ≠ text\n\tas it is"
+
+
+def test_a_recorded_escape_sequence_is_shown_not_obeyed(codegym, tmp_path):
+    pins = Pins("0", "i", "k", "t", "d", {}, {}, {}, "noop", "1", {}, 1, 0, {})
+    task = Task(f"t{ESCAPES}", "e", "c", "p", ("x",), ())
+    seen = Observation(ESCAPES, ESCAPES, 1)
+    turns = (Turn(Action(call("bash", command=ESCAPES)), seen, 0.0, 0.0),) * 2
+    grade = Grade(0.0, text=ESCAPES)
+    with RunFolder(tmp_path, pins) as run:
+        trajectory = Trajectory("t", ESCAPES, 0, seen, turns, terminated=True)
+        run.finish(EpisodeResult(0, task, trajectory, grade, 0.0, diff=ESCAPES))
+    ran = codegym("replay", tmp_path)
+    assert ran.status == 0
+    assert "\u241b[2J" in ran.out
+    for char in "\x1b\x07\x9b\u202e":
+        assert char not in ran.out
+
+
+@pytest.mark.parametrize(
+    "text", ["", "no JSON", "[1]", '{"name": 3}', '{"name": "a", "arguments": [1]}', "[" * 9999]
+)
+def test_any_action_can_be_described(text):
+    assert isinstance(describe(text), str)
+
+
+def test_a_tool_call_is_described_by_its_arguments():
+    assert describe(call("bash", command="pytest -q")) == "bash pytest -q"
+    assert describe(call("submit")) == "submit"
+
+
+@given(st.lists(st.sampled_from(["a", "b"]), max_size=60), st.integers(2, 20))
+def test_shorten_keeps_both_ends(lines, most):
+    text = "\n".join(lines)
+    short = shorten(text, most)
+    assert short.count("\n") <= most
+    assert short == text or (short[0], short[-1]) == (text[0], text[-1])
+
+
+def test_plain_is_json():
+    value = plain({"a": (1.23456789, float("nan"), {2, 1}), "b": Grade(1.0, text="é")})
+    assert value["a"] == [1.23457, None, [1, 2]]
+    assert value["b"]["score"] == 1.0
+    assert json.loads(json.dumps(value)) == value
+
+
+COMMAND = """
+import sys
+from codegym.cli import main
+print("up", flush=True)
+sys.argv[1:] = ["run", "CodeGym/FixTests-v0", "--tasks", "tiny", "--policy", "noop",
+                "--samples", "9", "--out", sys.argv[1]]
+main()
+"""
+
+
+@pytest.mark.parametrize("after_sec", [0, 0.1, 0.2, 0.4, 0.7, 1.0, 1.5, 2.0])
+def test_ctrl_c_at_any_moment(home, tmp_path, after_sec):
+    """Whenever it comes: no traceback, and a status that says so (or that all was done already)."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", COMMAND, tmp_path / "run"],
+        cwd=home,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout.readline() == "up\n"
+    time.sleep(after_sec)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode in (130, 0), said
+    assert "Traceback" not in said
