@@ -40,7 +40,7 @@ class Box:
     start: Start
     monitor: int = 0  # pid of bubblewrap
     first: int = 0  # pid of the first process inside, as seen here
-    pidfd: int = -1  # readable once no process is left inside
+    starting: bool = False  # spawned, and has not told its first process yet
     reason: str = ""  # why it was killed, where we killed it
     group: cgroup.Group | None = None
 
@@ -71,7 +71,7 @@ class Box:
         if self.group:
             self.group.remove()
 
-    def spawn(self, bwrap: str, fds: list[int], alias: Alias, filter_program: bytes) -> bytes:
+    def spawn(self, bwrap: str, fds: list[int], alias: Alias, filter_program: bytes) -> int:
         """Start bubblewrap.
 
         Args:
@@ -82,7 +82,7 @@ class Box:
             filter_program: The seccomp filter.
 
         Returns:
-            What bubblewrap says of itself (JSON), or ``b""`` where it failed before.
+            Where bubblewrap will say which its first process is (see ``read_json``).
         """
         start = self.start
         points = ["/proc", "/dev", "/tmp", HOME, start.mount]
@@ -105,7 +105,8 @@ class Box:
         finally:
             for descriptor in high:
                 os.close(descriptor)
-        return _read_json(info_read)
+        self.starting = True
+        return info_read
 
     def _arguments(self, alias: Alias, skeleton: str) -> bytes:
         start = self.start
@@ -194,12 +195,12 @@ def _memory(data: bytes) -> int:
     return descriptor
 
 
-def _read_json(descriptor: int) -> bytes:
-    """Read one JSON object, or less where the writer died."""
+def read_json(descriptor: int) -> bytes:
+    """Read one JSON object and close; ``b""`` where the writer died before."""
     data = b""
     try:
         while not data.rstrip().endswith(b"}") and (part := os.read(descriptor, 4096)):
             data += part
     finally:
         os.close(descriptor)
-    return data
+    return data.strip()

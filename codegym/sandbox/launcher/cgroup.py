@@ -151,10 +151,8 @@ def _write(root: Root, path: str, value: str) -> None:
         os.close(descriptor)
 
 
-def make_group(roots: tuple[Root, ...]) -> Group | None:
-    """A new empty group."""
-    if not roots:
-        return None
+def make_group(roots: tuple[Root, ...]) -> Group:
+    """A new empty group in each root."""
     name = os.urandom(6).hex()
     for root in roots:
         os.mkdir(name, dir_fd=root.descriptor)

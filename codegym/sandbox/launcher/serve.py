@@ -25,7 +25,7 @@ from typing import Any
 
 from . import cgroup, copying, transfer
 from . import syscalls as sc
-from .box import Alias, Box, Start
+from .box import Alias, Box, Start, read_json
 from .namespace import Config, enter
 
 _POLL_SEC = 0.2
@@ -50,7 +50,8 @@ class Server:
         self._boxes: dict[str, Box] = {}
         self._killing: dict[str, list[Callable[[int], None]]] = {}
         self._alias = Alias()
-        self._group = self._move_on()
+        self._group: cgroup.Group | None = None
+        self._settle()
         self._hard_memory = any("memory" in root.controllers for root in roots)
 
     def run(self) -> None:
@@ -64,8 +65,7 @@ class Server:
                         return
                 else:
                     self._selector.unregister(key.fd)
-                    os.close(key.fd)
-                    key.data()
+                    key.data(key.fd)
             if not self._hard_memory:
                 self._poll_memory()
 
@@ -87,8 +87,10 @@ class Server:
         return True
 
     def _op_start(self, request: Request, fds: list[int]) -> None:
+        """Start bubblewrap; answers once it tells of its first process, many at a time."""
         number = request.pop("id")
         start = Start(**request)
+        self._settle()
         box = self._boxes.get(start.box)
         if box is None:
             box = self._new_box(start)
@@ -99,17 +101,30 @@ class Server:
             box.group.limit(
                 int(limits["memory_mb"]), int(limits["processes"]) + _OWN_PROCESSES, limits["cpus"]
             )
-        info = box.spawn(self._config.bwrap, fds, self._alias, self._filter)
-        if not info.strip():
+        descriptor = box.spawn(self._config.bwrap, fds, self._alias, self._filter)
+        self._group = None  # taken
+
+        def born(descriptor: int) -> None:
+            self._born(box, number, read_json(descriptor))
+            self._settle()  # after the answer: this can wait for the kernel
+            if old:
+                old.remove()
+
+        self._selector.register(descriptor, selectors.EVENT_READ, born)
+
+    def _born(self, box: Box, number: int, info: bytes) -> None:
+        box.starting = False
+        if not info:
             _, status = os.waitpid(box.monitor, 0)
             self._send({"id": number, "error": f"bubblewrap ended with status {status >> 8}"})
+            for done in self._killing.pop(box.name, []):
+                done(status >> 8)
             return
         box.first = json.loads(info)["child-pid"]
         self._watch(box.first, lambda: self._exited(box))
         self._send({"id": number})
-        self._group = self._move_on()  # after the answer: this can wait for the kernel
-        if old:
-            old.remove()
+        if box.name in self._killing:  # asked for meanwhile
+            box.kill("killed")
 
     def _op_kill(self, request: Request, _fds: list[int]) -> None:
         self._kill(
@@ -153,6 +168,9 @@ class Server:
 
         def done(status: int) -> None:
             copying.thaw(stopped)
+            if status:
+                del self._boxes[target.name]
+                target.free()
             self._answer(request["id"], status, "copying the files failed")
 
         self._in_child(work, done)
@@ -176,7 +194,7 @@ class Server:
 
     def _kill(self, name: str, done: Callable[[int], None]) -> None:
         box = self._boxes.get(name)
-        if box is None or not box.first:
+        if box is None or not (box.first or box.starting):
             done(0)
             return
         self._killing.setdefault(name, []).append(done)
@@ -196,7 +214,11 @@ class Server:
             self._send({"exited": box.name, "status": code, "reason": box.reason})
 
     def _watch(self, pid: int, callback: Callable[[], None]) -> None:
-        self._selector.register(os.pidfd_open(pid), selectors.EVENT_READ, callback)
+        def ended(descriptor: int) -> None:
+            os.close(descriptor)
+            callback()
+
+        self._selector.register(os.pidfd_open(pid), selectors.EVENT_READ, ended)
 
     def _in_child(self, work: Callable[[], None], done: Callback) -> None:
         """Run slow work in a forked process, so that other sandboxes need not wait."""
@@ -213,11 +235,11 @@ class Server:
 
     # -- limits -----------------------------------------------------------------------------------
 
-    def _move_on(self) -> cgroup.Group | None:
-        group = cgroup.make_group(self._roots)
-        if group:
-            group.join()
-        return group
+    def _settle(self) -> None:
+        """Move into a new group, where the last one was taken: the next box is born there."""
+        if self._group is None and self._roots:
+            self._group = cgroup.make_group(self._roots)
+            self._group.join()
 
     def _must_poll(self) -> bool:
         return not self._hard_memory and any(box.first for box in self._boxes.values())
@@ -259,9 +281,8 @@ def main() -> None:
         _, status = os.waitpid(child, 0)
         cgroup.close_roots(roots)
         os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
-    first = cgroup.make_group(roots)
-    if first:
-        first.join()  # entering the hierarchy takes privileges; moving within it will not
+    if roots:  # entering the hierarchy takes privileges; moving within it will not
+        cgroup.make_group(roots).join()
     enter(config)
     Server(config, roots, filter_program).run()
     os._exit(0)
