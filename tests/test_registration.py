@@ -7,6 +7,7 @@ import sys
 import gymnasium as gym
 import pytest
 from gymnasium.envs.registration import EnvSpec
+from support import make_tiny_home
 
 import codegym
 from codegym import registration
@@ -87,3 +88,34 @@ def test_call_writes_an_action():
         "name": "bash",
         "arguments": {"command": "ls"},
     }
+
+
+def test_an_env_is_made_again_from_its_spec_as_json(tmp_path, monkeypatch):
+    monkeypatch.chdir(make_tiny_home(tmp_path))
+    env = gym.make("CodeGym/FixTests-v0", tasks="tiny", max_steps=5, tools=["bash", "submit"])
+    again = gym.make(EnvSpec.from_json(env.spec.to_json()))
+    for each in (env, again):
+        tools = [schema["function"]["name"] for schema in each.unwrapped.tool_schemas]
+        assert tools == ["bash", "submit"]
+        each.close()
+    assert again.spec.to_json() == env.spec.to_json()
+
+
+def test_make_vec_takes_ours_and_refuses_wrappers(tmp_path, monkeypatch):
+    monkeypatch.chdir(make_tiny_home(tmp_path))
+    envs = gym.make_vec("CodeGym/FixTests-v0", num_envs=3, tasks="tiny", max_steps=5)
+    assert type(envs).__name__ == "CodeGymVectorEnv"
+    assert envs.num_envs == 3
+    envs.close()
+    with pytest.raises(gym.error.Error, match="wrappers"):
+        gym.make_vec(
+            "CodeGym/FixTests-v0", tasks="tiny", wrappers=[gym.wrappers.TimeAwareObservation]
+        )
+
+
+def test_a_source_itself_is_taken_too(tmp_path, monkeypatch):
+    monkeypatch.chdir(make_tiny_home(tmp_path))
+    source = registration.resolve("tiny")
+    env = gym.make("CodeGym/Tasks-v0", tasks=source)
+    assert env.unwrapped.tasks is source
+    env.close()

@@ -7,6 +7,7 @@ import base64
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from pathlib import PurePosixPath
 
 from codegym.errors import UsageError
 from codegym.tasks.sources import environment
@@ -54,6 +55,9 @@ def steps(old: Tree, new: Tree) -> Iterator[str]:
     gone = sorted(path for path in old if path not in new)
     if gone:
         yield call("bash", command=f"rm -f -- {shlex.join(gone)}")
+    folders = {str(parent) for path in gone for parent in PurePosixPath(path).parents}
+    for path in sorted(folders.intersection(new)):  # a file takes an emptied folder's place
+        yield call("bash", command=f"find {_quote(path)} -depth -type d -empty -delete")
     for path in sorted(new):
         if old.get(path) != new[path]:
             yield from _lay(path, new[path], old.get(path))
@@ -61,32 +65,48 @@ def steps(old: Tree, new: Tree) -> Iterator[str]:
 
 def _lay(path: str, file: File, old: File | None) -> Iterator[str]:
     """The actions that write one file."""
-    name = shlex.quote(path)
     if file.mode == "120000":
         target = shlex.quote(file.data.decode("utf-8", "surrogateescape"))
-        yield call("bash", command=f"mkdir -p -- $(dirname {name}) && ln -sfn -- {target} {name}")
+        link = f"{_make_folder(path)} && ln -sfn -- {target} {_quote(path)}"
+        yield call("bash", command=link)
         return
-    if old is not None and old.mode == "120000":
-        yield call("bash", command=f"rm -f -- {name}")
-    if old is None or old.data != file.data or old.mode == "120000":
+    was_link = old is not None and old.mode == "120000"
+    if was_link:
+        yield call("bash", command=f"rm -f -- {_quote(path)}")
+    if old is None or was_link or old.data != file.data:
         yield from _write(path, file.data)
-    if file.mode != (old.mode if old else "100644"):
-        mode = "+x" if file.mode == "100755" else "-x"
-        yield call("bash", command=f"chmod {mode} -- {name}")
+    executable = old is not None and old.mode == "100755"
+    if executable != (file.mode == "100755"):
+        yield call("bash", command=f"chmod {'-x' if executable else '+x'} -- {_quote(path)}")
 
 
 def _write(path: str, data: bytes) -> Iterator[str]:
     """One action where the content is text of a usual size; else pieces, through the shell."""
-    try:
-        text = data.decode()
-    except UnicodeDecodeError:
-        text = ""
-    if (text or not data) and len(text) <= _CHUNK and "\0" not in text:
+    text = _as_text(data)
+    if text is not None:
         yield call("write", path=path, content=text)
         return
-    name = shlex.quote(path)
-    yield call("bash", command=f'mkdir -p -- "$(dirname {name})" && : > {name}')
+    name = _quote(path)
+    yield call("bash", command=f"{_make_folder(path)} && : > {name}")
     encoded = base64.b64encode(data).decode()
     for start in range(0, len(encoded), _CHUNK):
         piece = encoded[start : start + _CHUNK]
         yield call("bash", command=f"base64 -d >> {name} <<'END'\n{piece}\nEND")
+
+
+def _as_text(data: bytes) -> str | None:
+    """The content of a ``write``, or None where it cannot be one."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return None
+    return text if len(text) <= _CHUNK and "\0" not in text else None
+
+
+def _quote(path: str) -> str:
+    """A path for the shell that no program takes for an option."""
+    return shlex.quote(f"./{path}")
+
+
+def _make_folder(path: str) -> str:
+    return f"mkdir -p {_quote(str(PurePosixPath(path).parent))}"
