@@ -31,8 +31,7 @@ class Replay:
         for record in run.episodes():
             if number and record.index != int(number):
                 continue
-            turns = run.episode(record.index).trajectory.turns
-            actions = tuple(turn.action.text for turn in turns)
+            actions = tuple(turn.action.text for turn in run.turns(record.index))
             scripts[record.task_id, record.seed] = actions
             scripts.setdefault((record.task_id, None), actions)
             if number:

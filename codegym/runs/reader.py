@@ -47,6 +47,10 @@ class Run:
         final = {record.index: record for record in read_records(self.path)}
         return [final[index] for index in sorted(final)]
 
+    def turns(self, index: int) -> tuple[Turn, ...]:
+        """An episode's turns alone. Raises ``DataError`` where there are none."""
+        return read_trajectory(self.path, index)[1]
+
     def episode(self, index: int) -> EpisodeResult:
         """One finished episode, whole.
 

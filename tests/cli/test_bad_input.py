@@ -92,3 +92,29 @@ def test_without_user_namespaces(codegym, tmp_path):
     assert ran.status == 3
     assert ran.err.startswith("codegym: ")
     assert ran.err.count("\n") == 1
+
+
+FILL = """
+set -e
+mount -t tmpfs -o size=40k none {disk}
+set +e
+"$@" >/dev/null; echo "status $?"
+mount -o remount,size=16m {disk}
+"$@"
+"""
+
+
+@pytest.mark.root
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounts a small disk, in a namespace of its own")
+def test_a_full_disk_loses_nothing(codegym, tmp_path):
+    """The disk fills in the midst of a run; with more room the same command ends it."""
+    before = ("unshare", "--mount", "sh", "-c", FILL.format(disk=tmp_path), "sh")
+    noop = ("run", ID, "--tasks", "tiny", "--policy", "noop", "--samples", "5", "--json")
+    ran = codegym(*noop, "--out", tmp_path / "run", before=before)
+    status, _, rest = ran.out.partition("\n")
+    assert status == "status 3", ran.err
+    assert "No space left on device" in ran.err
+    assert "Free some space, then give the same command again" in ran.err
+    assert re.search(r"resuming: [1-9]\d* of 10 episodes are done", ran.err)
+    summary = json.loads(rest)
+    assert (summary["episodes"], summary["faults"]) == (10, 0)
