@@ -175,10 +175,10 @@ class Episode:
             TaskError: The task turned out to be broken; ``last_result`` is the faulty step's.
         """
         box = self._running()
-        taken = action if isinstance(action, Action) else Action(action)
+        text, taken = _read(action)
         began, taken_before = time.monotonic(), len(self._log.turns)
         try:
-            result = await self._act(box, taken.text)
+            result = await self._act(box, text)
             self._log.add(taken, result, time.monotonic() - began)
             return await self._settle(box, submitted=result.submitted)
         except (SandboxError, TaskError) as error:
@@ -249,7 +249,7 @@ class Episode:
 
     # One step
 
-    async def _act(self, box: Sandbox, text: str) -> ToolResult:
+    async def _act(self, box: Sandbox, text: object) -> ToolResult:
         toolbox = self.options.toolbox
         called = parse(text, toolbox.schemas)
         if isinstance(called, Malformed):
@@ -337,6 +337,14 @@ class Episode:
         if self.ended or self._box is None:
             raise UsageError("the episode is over; call reset()")
         return self._box
+
+
+def _read(action: object) -> tuple[object, Action]:
+    """What was sent, and the action to be recorded: text, whatever was sent."""
+    text = action.text if isinstance(action, Action) else action
+    if isinstance(action, Action) and isinstance(text, str):
+        return text, action
+    return text, Action(text if isinstance(text, str) else repr(text)[:1000])
 
 
 def _digest(ready: Ready) -> str:

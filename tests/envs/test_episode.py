@@ -5,7 +5,7 @@ import pytest
 from codegym.envs.episode import Episode
 from codegym.envs.options import EpisodeOptions
 from codegym.errors import UsageError
-from codegym.types import call
+from codegym.types import Action, call
 
 SUBMIT = call("submit")
 
@@ -80,7 +80,9 @@ async def test_an_exit_status_is_shown_and_a_tool_without_one_shows_none(play):
     assert (await episode.step("ls")).observation.last_exit_code == -1
 
 
-@pytest.mark.parametrize("action", ["ls", "", "{}", call("bash"), call("nope"), None, "\ud800"])
+@pytest.mark.parametrize(
+    "action", ["ls", "", "{}", call("bash"), call("nope"), None, b"{}", Action(None), "\ud800"]
+)
 async def test_a_malformed_action_costs_a_step_and_is_answered(play, action):
     episode = await play(max_steps=2)
     result = await episode.step(action)

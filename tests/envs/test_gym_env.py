@@ -199,6 +199,9 @@ def test_a_step_after_the_end_is_refused_and_a_reset_goes_on(make):
         env.step(SUBMIT)
     env.reset()
     assert not env.step(codegym.call("bash", command="true"))[2]
+    env.close()
+    env.reset()
+    assert env.step(SUBMIT)[2]
 
 
 def test_close_is_idempotent_and_leaves_no_process(home, at_home):
