@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from codegym.authoring.paths import Sides
 from codegym.authoring.proving import UNKNOWN_TESTS
 from codegym.tasks import Environment
+from codegym.tasks.sides import Sides
 from codegym.types import Task, Tree
 from codegym.workspace.diff import diff_trees
 from codegym.workspace.history import Commit, Repository

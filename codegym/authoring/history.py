@@ -15,16 +15,16 @@ from pathlib import Path
 
 from codegym.authoring.commits import GENERATOR, GENERATOR_VERSION, Candidate, first_parents
 from codegym.authoring.commits import candidate as candidate_of
-from codegym.authoring.paths import Sides
-from codegym.authoring.progress import SILENT, Progress
 from codegym.authoring.proving import REPEATS, Proof, prove
-from codegym.authoring.rewriting import rewrite_pack
 from codegym.authoring.sorting import REASONS, Reason
-from codegym.authoring.trials import retried, workers
 from codegym.errors import UsageError
+from codegym.grading.progress import SILENT, Progress
 from codegym.grading.setting import Setting
+from codegym.grading.trials import retried, workers
 from codegym.store import LayerStore
 from codegym.tasks import Environment, PackInfo, from_row, to_row
+from codegym.tasks.rewriting import rewrite_pack
+from codegym.tasks.sides import Sides
 from codegym.types import Task
 from codegym.workspace.history import open_history
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 
 from codegym.authoring.features import features_of
 from codegym.authoring.sorting import Reason, Sorted, sort_tests
-from codegym.authoring.trials import run_on, summarise, work_between
 from codegym.errors import TaskError
 from codegym.grading.setting import Setting
 from codegym.grading.suites import SuiteRun
+from codegym.grading.trials import run_on, summarise, work_between
 from codegym.tasks import Environment
 from codegym.types import Change, Task
 from codegym.workspace.trees import gold_tree

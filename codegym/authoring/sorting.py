@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from codegym.authoring.trials import Observed, last_line
+from codegym.grading.trials import Observed, last_line
 
 Reason = Literal[
     "no_failing_test",

@@ -1,4 +1,4 @@
-"""What authoring tells while it works; override what is wanted."""
+"""What work on many candidates tells while it goes on; override what is wanted."""
 
 from __future__ import annotations
 
