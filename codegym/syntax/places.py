@@ -1,0 +1,74 @@
+"""Finding one's way in a tree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tree_sitter import Node
+
+from codegym.syntax.languages import grammar
+from codegym.syntax.parsing import Parsed
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """A node and all named nodes below it, each before its children."""
+    cursor = node.walk()
+    while True:
+        current = cursor.node
+        if current is not None and current.is_named:
+            yield current
+        if cursor.goto_first_child() or cursor.goto_next_sibling():
+            continue
+        while cursor.goto_parent():
+            if cursor.goto_next_sibling():
+                break
+        else:
+            return
+
+
+def descendants(node: Node, *types: str, stop: frozenset[str] = frozenset()) -> Iterator[Node]:
+    """Named nodes of some types below a node, in order; nothing within those of ``stop``."""
+    for child in node.named_children:
+        if child.type in types:
+            yield child
+        if child.type not in stop:
+            yield from descendants(child, *types, stop=stop)
+
+
+def ancestors(node: Node) -> Iterator[Node]:
+    """The nodes around a node, innermost first."""
+    current = node.parent
+    while current is not None:
+        yield current
+        current = current.parent
+
+
+def function_at(parsed: Parsed, start: int, end: int) -> Node | None:
+    """The innermost function that has a span of bytes, or None."""
+    wanted = grammar(parsed.language).functions
+    found = parsed.root.descendant_for_byte_range(start, end)
+    while found is not None and found.type not in wanted:
+        found = found.parent
+    return found
+
+
+def statement_at(parsed: Parsed, start: int, end: int) -> Node | None:
+    """The innermost statement that has a span of bytes, or None between two of them."""
+    blocks = grammar(parsed.language).blocks
+    found = parsed.root.descendant_for_byte_range(start, end)
+    while found is not None and (found.parent is None or found.parent.type not in blocks):
+        found = found.parent
+    return found
+
+
+def qualified_name(parsed: Parsed, node: Node) -> str:
+    """The names of the functions and classes that a node is in, itself included: ``A.b``."""
+    kinds = grammar(parsed.language)
+    names = []
+    current: Node | None = node
+    while current is not None:
+        if current.type in kinds.functions | kinds.classes:
+            name = current.child_by_field_name("name")
+            names.append("?" if name is None else parsed.text(name).decode(errors="replace"))
+        current = current.parent
+    return ".".join(reversed(names))
