@@ -2,7 +2,7 @@
 
 from codegym.authoring.checking import CheckReport, TaskCheck, check
 from codegym.authoring.history import Dropped, FromHistory, from_history
-from codegym.authoring.progress import Progress
+from codegym.grading.progress import Progress
 
 __all__ = [
     "CheckReport",
