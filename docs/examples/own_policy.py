@@ -25,8 +25,8 @@ class Careful:
 
 
 async def main() -> None:
-    """Play four episodes, two at a time; each is printed when it ends."""
-    async with open_setting("auto") as setting:
+    """Play four episodes, two at a time; each is told of when it ends."""
+    async with open_setting("auto", print) as setting:
         rollouts = Rollouts(setting, resolve("kvlog"), workers=2, seed=7, draws=4)
         async for result in rollouts.run(Careful()):
             steps = len(result.trajectory.turns)
