@@ -6,7 +6,8 @@
     ├── DataError           a file's: says file, line and field (exit status 2)
     ├── UnavailableError    this machine's: a missing part, with how to mend it (exit status 3)
     ├── SandboxError        infrastructure: retried on another sandbox, never a score of 0
-    └── TaskError           the task's: it is quarantined
+    ├── TaskError           the task's: it is quarantined
+    └── PolicyError         what a policy depends on (an endpoint): retried later, never scored
 
 What an agent does is never an error: it is scored.
 """
@@ -82,6 +83,10 @@ class UnavailableError(CodeGymError, RuntimeError):
 
 class SandboxError(CodeGymError, RuntimeError):
     """The sandbox broke, not the agent: retry elsewhere, never score."""
+
+
+class PolicyError(CodeGymError, RuntimeError):
+    """What a policy depends on failed, not what it decided: no evidence, to be retried later."""
 
 
 class TaskError(CodeGymError, RuntimeError):

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import codegym
 from codegym.agents import load_policy
+from codegym.agents.load import charge, closing, pinned_options
 from codegym.envs.kinds import check_rows, present
 from codegym.envs.options import EpisodeOptions
 from codegym.envs.rollouts import Rollouts
@@ -62,7 +63,7 @@ async def run(config: RunConfig, watcher: Watcher | None = None) -> Summary:
 
     Raises:
         UsageError: An option that cannot be used, or a folder of another run.
-        UnavailableError: No sandbox works here, or the disk is full.
+        UnavailableError: No sandbox works here, the disk is full, or a policy's endpoint is down.
     """
     watcher = watcher or Watcher()
     check_network(config.network)
@@ -73,7 +74,7 @@ async def run(config: RunConfig, watcher: Watcher | None = None) -> Summary:
     policy = load_policy(config.policy, source, config.policy_options)
 
     # Sandboxes come from a backend. A setting makes tasks ready in them, and grades in fresh ones.
-    async with open_setting(config.sandbox, watcher.note) as setting:
+    async with closing(policy), open_setting(config.sandbox, watcher.note) as setting:
         images = await make_images(source, setting, config.options.kind)
 
         # Whatever would make this another run is pinned; the folder refuses to go on with another.
@@ -88,6 +89,7 @@ async def run(config: RunConfig, watcher: Watcher | None = None) -> Summary:
                 checkpoints=folder.checkpoints(),
                 listener=Recorder(folder),
             )
+            charge(policy, folder.tokens_spent)
             watcher.begin(config.samples * sum(1 for _ in source), len(folder.finished))
 
             # Episodes end in any order. Each is on the disk before the next is looked at.
@@ -133,7 +135,7 @@ def pin(config: RunConfig, source: TaskSource, policy: Policy, images: Mapping[s
         requirements={name: file_digest(home.image.requirements) for name, home in homes.items()},
         policy=config.policy,
         policy_version=policy.version,
-        sampling=dict(config.policy_options),
+        sampling=pinned_options(policy, config.policy_options),
         samples=config.samples,
         seed=config.seed,
         options={name: str(value) for name, value in options.items()},

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from typing import Protocol, runtime_checkable
 
 from codegym import plugins
@@ -15,10 +16,11 @@ BUILTIN: Mapping[str, str] = {
     "random": "codegym.agents.random:Random",
     "replay": "codegym.agents.replay:Replay",
     "scripted": "codegym.agents.scripted:Scripted",
+    "chat": "codegym.agents.chat:Chat",
 }
 
 #: Policies with a short form ``NAME:VALUE``, and the option that the value is for.
-SHORT_FORMS: Mapping[str, str] = {"replay": "run", "scripted": "path"}
+SHORT_FORMS: Mapping[str, str] = {"replay": "run", "scripted": "path", "chat": "model"}
 
 
 @runtime_checkable
@@ -30,12 +32,55 @@ class Sighted(Protocol):
         ...
 
 
+@runtime_checkable
+class Connected(Protocol):
+    """A policy that holds connections."""
+
+    async def aclose(self) -> None:
+        """Let go of them. Idempotent; it can be used again afterwards."""
+        ...
+
+
+@runtime_checkable
+class Metered(Protocol):
+    """A policy that costs tokens, and may have a bound on them."""
+
+    def charge(self, tokens: int) -> None:
+        """Note what was spent on the run before."""
+        ...
+
+
+@asynccontextmanager
+async def closing(policy: Policy) -> AsyncIterator[None]:
+    """Close a policy's connections at the end, where it has any."""
+    try:
+        yield
+    finally:
+        if isinstance(policy, Connected):
+            await policy.aclose()
+
+
+def charge(policy: Policy, tokens: int) -> None:
+    """Tell a policy that costs tokens what was spent on its run before."""
+    if isinstance(policy, Metered):
+        policy.charge(tokens)
+
+
+def pinned_options(policy: Policy, options: Mapping[str, str]) -> dict[str, str]:
+    """The options that make a policy behave as it does: all but those in its ``unpinned``.
+
+    Where an endpoint is, how patient and how costly one is may change when a run is resumed.
+    """
+    unpinned: frozenset[str] = getattr(policy, "unpinned", frozenset())
+    return {name: value for name, value in options.items() if name not in unpinned}
+
+
 def load_policy(name: str, source: TaskSource, options: Mapping[str, str] | None = None) -> Policy:
     """Make a policy.
 
     Args:
         name: A built-in name, ``scripted:PATH``, ``replay:RUN`` (or ``replay:RUN#EPISODE``),
-            a plug-in's name, or ``module:attr``.
+            ``chat:MODEL``, a plug-in's name, or ``module:attr``.
         source: The tasks it will be given; only a ``Sighted`` policy looks at them.
         options: Its options as text, validated by its own dataclass.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Self
 
-from codegym.cli.output import console
+from codegym.cli.output import console, safe
 from codegym.loop import Watcher
 from codegym.runs import EpisodeRecord
 
@@ -51,6 +51,9 @@ class Progress(Watcher):
     def end(self, record: EpisodeRecord) -> None:
         """An episode ended."""
         self._faults += bool(record.fault)
+        if record.fault == "policy":
+            told = f"episode {record.index}: {safe(record.error)}"
+            self._console.print(told, style="yellow", soft_wrap=True)
         if record.grade is not None:
             self._graded += 1
             self._solved += record.grade.solved

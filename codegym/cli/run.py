@@ -25,6 +25,7 @@ def run(
     samples: given.Samples = 1,
     seed: given.Seed = 0,
     policy_option: given.PolicyOptions = None,
+    base_url: given.BaseUrl = None,
     reward: given.RewardName = "solved",
     gamma: given.Gamma = 1.0,
     tools: given.ToolNames = "default",
@@ -62,7 +63,7 @@ def run(
         workers=workers,
         samples=samples,
         seed=seed,
-        policy_options=_pairs(policy_option or []),
+        policy_options=_pairs(policy_option or [], base_url),
         sandbox=sandbox,
         network=network,
         options=options,
@@ -88,8 +89,8 @@ def _watched(config: RunConfig) -> Summary:
         raise
 
 
-def _pairs(given: list[str]) -> dict[str, str]:
-    pairs = {}
+def _pairs(given: list[str], base_url: str | None) -> dict[str, str]:
+    pairs = {} if base_url is None else {"base_url": base_url}
     for item in given:
         key, separator, value = item.partition("=")
         if not separator:
@@ -111,9 +112,11 @@ def as_json(summary: Summary, out: Path) -> dict[str, Any]:
         "faults": summary.faults,
         "sandbox_faults": summary.sandbox_faults,
         "task_faults": summary.task_faults,
+        "policy_faults": summary.policy_faults,
         "reward": summary.reward,
         "steps": summary.steps,
         "tokens": summary.tokens,
+        "prompt_tokens": summary.prompt_tokens,
         "episode_sec": summary.episode_sec,
         "reset_ms": summary.reset_ms,
     }
@@ -141,6 +144,12 @@ def _print(summary: Summary, out: Path) -> None:
         screen.print(
             f"{summary.faults} not counted: {summary.sandbox_faults} by faults of the sandbox "
             f"(run again to retry them), {summary.task_faults} by broken tasks",
+            style="yellow",
+        )
+    if summary.policy_faults:
+        screen.print(
+            f"of those, {summary.policy_faults} because the policy's endpoint failed "
+            "(run again to retry them)",
             style="yellow",
         )
     screen.print(f"codegym replay {out} --episode 0", style="dim", soft_wrap=True)

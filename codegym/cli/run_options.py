@@ -14,13 +14,25 @@ PolicyName = Annotated[
     typer.Option(
         "--policy",
         "-p",
-        help="oracle, noop, random, scripted:PATH, replay:RUN, a plug-in, or module:attr.",
+        help=(
+            "oracle, noop, random, scripted:PATH, replay:RUN, chat:MODEL, a plug-in, or "
+            "module:attr."
+        ),
     ),
 ]
 PolicyOptions = Annotated[
     list[str] | None,
     typer.Option(
         "--policy-option", metavar="KEY=VALUE", help="An option of the policy; may be repeated."
+    ),
+]
+BaseUrl = Annotated[
+    str | None,
+    typer.Option(
+        "--base-url",
+        metavar="URL",
+        help="Where a chat model is served, for example http://localhost:8000/v1.",
+        show_default=False,
     ),
 ]
 Workers = Annotated[int, typer.Option("--workers", "-w", min=1, help="Episodes at once.")]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import time
+from dataclasses import replace
 
 from codegym.envs.boxes import ATTEMPTS
 from codegym.envs.checkpoint import Checkpoint
 from codegym.envs.episode import Episode
 from codegym.envs.jobs import Job
 from codegym.envs.options import EpisodeOptions
-from codegym.errors import SandboxError, TaskError
+from codegym.errors import PolicyError, SandboxError, TaskError
 from codegym.grading.setting import Setting
 from codegym.types import EpisodeResult, Fault, Observation, Policy, Task, Trajectory, Turn
 
@@ -64,6 +65,8 @@ class Attempt:
             return self.faulty("sandbox", str(error))
         except TaskError as error:
             return self.faulty("task", str(error))
+        except PolicyError as error:
+            return replace(self._result(episode), fault="policy", error=str(error))
         finally:
             with contextlib.suppress(SandboxError):
                 await episode.close()

@@ -71,8 +71,8 @@ class Rollouts:
 
         Infrastructure that fails is retried on another sandbox, a few times; then the episode's
         ``fault`` is ``"sandbox"``. A broken task is quarantined: its episodes' ``fault`` is
-        ``"task"``. Neither has a grade. Closing (``contextlib.aclosing``) or cancelling the
-        iterator stops every sandbox.
+        ``"task"``. Where the policy raises ``PolicyError`` it is ``"policy"``. None of them has a
+        grade. Closing (``contextlib.aclosing``) or cancelling the iterator stops every sandbox.
 
         Args:
             policy: Asked for each action; by all workers at once.

@@ -33,6 +33,9 @@ class RunFolder:
         path: The folder.
         pins: What the run is pinned to.
 
+    Attributes:
+        tokens_spent: Tokens read and sampled in episodes that ended before, faulty ones included.
+
     Raises:
         UsageError: Another process writes it; it is pinned to something else; it is no run.
         DataError: One of its files is broken.
@@ -51,9 +54,11 @@ class RunFolder:
                 for name in (TRAJECTORIES, CHECKPOINTS):
                     (path / name).mkdir(exist_ok=True)
             self._episodes = undo.enter_context(Journal(path / EPISODES_FILE))
-            self._faults: dict[int, Fault] = {
-                record.index: record.fault for record in read_records(path)
-            }
+            self._faults: dict[int, Fault] = {}
+            self.tokens_spent = 0
+            for record in read_records(path):
+                self._faults[record.index] = record.fault
+                self.tokens_spent += record.tokens + record.prompt_tokens
             self._held = undo.pop_all()
 
     def _claim(self) -> bool:
@@ -81,7 +86,8 @@ class RunFolder:
     @property
     def finished(self) -> frozenset[int]:
         """Episodes that need not be run again: all but those that infrastructure broke."""
-        return frozenset(index for index, fault in self._faults.items() if fault != "sandbox")
+        over = (index for index, fault in self._faults.items() if fault in ("", "task"))
+        return frozenset(over)
 
     def begin(self, header: TrajectoryHeader, turns: int = 0) -> None:
         """Start an episode's trajectory, or go on after its first ``turns`` turns."""
@@ -124,7 +130,8 @@ class RunFolder:
         record = EpisodeRecord.of(result)
         self._episodes.append(encode(record))
         self._faults[index] = result.fault
-        checkpoint_file(self.path, index).unlink(missing_ok=True)
+        if result.fault != "policy":  # such an episode goes on from there when it is retried
+            checkpoint_file(self.path, index).unlink(missing_ok=True)
         return record
 
     def close(self) -> None:

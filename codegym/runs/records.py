@@ -29,6 +29,7 @@ class EpisodeRecord:
         seed: The episode's seed.
         steps: Actions taken.
         tokens: Tokens sampled by the policy, 0 where it samples none.
+        prompt_tokens: Tokens it read, as an endpoint counted them.
         reward: Sum of the turns' rewards.
         seconds: Wall time in all.
         reset_sec: Wall time of the reset.
@@ -50,6 +51,7 @@ class EpisodeRecord:
     seconds: float
     attestation: Attestation
     work: Manifest
+    prompt_tokens: int = 0
 
     @classmethod
     def of(cls, result: EpisodeResult) -> EpisodeRecord:
@@ -72,6 +74,9 @@ class EpisodeRecord:
             seconds=result.seconds,
             attestation=result.attestation,
             work=result.work,
+            prompt_tokens=sum(
+                turn.action.usage.prompt_tokens for turn in trajectory.turns if turn.action.usage
+            ),
         )
 
     def result(self, header: TrajectoryHeader, turns: tuple[Turn, ...]) -> EpisodeResult:
@@ -103,7 +108,10 @@ class EpisodeRecord:
 
 def count_tokens(turn: Turn) -> int:
     """Tokens the policy sampled for a turn."""
-    return len(turn.action.tokens.completion_ids) if turn.action.tokens else 0
+    action = turn.action
+    if action.tokens:
+        return len(action.tokens.completion_ids)
+    return action.usage.completion_tokens if action.usage else 0
 
 
 @dataclass(frozen=True, slots=True)

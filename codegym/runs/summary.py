@@ -41,11 +41,13 @@ class Summary:
         tampered: Those whose grade found tampering.
         sandbox_faults: Episodes without a grade because infrastructure broke.
         task_faults: Episodes without a grade because their task is broken.
+        policy_faults: Episodes without a grade because what the policy depends on failed.
         solve_rate: ``solved / graded``; None where nothing was graded.
         ci95: 95 % Wilson interval of it.
         reward: Mean reward of graded episodes, or None.
         steps: Actions taken, in all graded episodes.
         tokens: Tokens sampled, likewise.
+        prompt_tokens: Tokens read by the policy, likewise.
         episode_sec: Median wall time of a graded episode.
         reset_ms: Median wall time of a reset, milliseconds.
     """
@@ -63,11 +65,13 @@ class Summary:
     tokens: int
     episode_sec: float
     reset_ms: float
+    policy_faults: int = 0
+    prompt_tokens: int = 0
 
     @property
     def faults(self) -> int:
-        """Episodes that ended without a grade through no doing of the policy."""
-        return self.sandbox_faults + self.task_faults
+        """Episodes that ended without a grade through no doing of the policy's own."""
+        return self.sandbox_faults + self.task_faults + self.policy_faults
 
 
 def summarize(records: Iterable[EpisodeRecord]) -> Summary:
@@ -89,6 +93,8 @@ def summarize(records: Iterable[EpisodeRecord]) -> Summary:
         tokens=sum(record.tokens for record in graded),
         episode_sec=median([record.seconds for record in graded]) if graded else 0.0,
         reset_ms=1000 * median([record.reset_sec for record in graded]) if graded else 0.0,
+        policy_faults=sum(1 for record in final if record.fault == "policy"),
+        prompt_tokens=sum(record.prompt_tokens for record in graded),
     )
 
 

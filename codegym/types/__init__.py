@@ -12,6 +12,7 @@ from codegym.types.episode import (
     TokenTrace,
     Trajectory,
     Turn,
+    Usage,
     call,
 )
 from codegym.types.files import Change, File, Manifest, Mode, Refusal, Tree
@@ -83,5 +84,6 @@ __all__ = [
     "Trajectory",
     "Tree",
     "Turn",
+    "Usage",
     "call",
 ]

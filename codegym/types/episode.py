@@ -11,7 +11,7 @@ from codegym.types.files import Manifest
 from codegym.types.grade import Grade
 from codegym.types.task import Task
 
-Fault = Literal["", "sandbox", "task"]
+Fault = Literal["", "sandbox", "task", "policy"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +30,35 @@ class TokenTrace:
 
 
 @dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens that an endpoint counted for one action, all its attempts together; each >= 0."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+
+    @property
+    def total(self) -> int:
+        """Both together."""
+        return self.prompt_tokens + self.completion_tokens
+
+
+@dataclass(frozen=True, slots=True)
 class Action:
-    """One action: the text of a JSON tool call, and its tokens where a model sampled it."""
+    """One action.
+
+    Attributes:
+        text: A JSON tool call; all that an episode looks at.
+        tokens: Its tokens, where a model sampled it.
+        usage: Tokens as an endpoint counted them, where one was asked.
+        thought: What the model said besides the call.
+        note: What the policy did of its own accord: what it left out of a full context, say.
+    """
 
     text: str
     tokens: TokenTrace | None = None
+    usage: Usage | None = None
+    thought: str = ""
+    note: str = ""
 
 
 def call(name: str, /, **arguments: Any) -> str:
@@ -59,7 +83,8 @@ class Observation:
         output: What the last action printed, cut in the middle (and said so); ``""`` at reset.
         steps_left: Actions left before truncation, >= 0.
         last_exit_code: Exit status of the last action's command, 0 to 255; -1 where it ran none.
-        failing: Shown tests that failed in the policy's own last ``run_tests``; -1 before. Untrusted.
+        failing: Shown tests that failed in the policy's own last ``run_tests``; -1 before.
+            Untrusted.
         passing: Likewise, those that passed.
     """
 
@@ -96,7 +121,8 @@ class Info:
         kind: The kind it is presented as.
         env_digest: Digest of the image and the start tree.
         steps: Actions taken.
-        fault: ``"sandbox"`` or ``"task"`` where the episode failed through no doing of the policy.
+        fault: ``"sandbox"`` or ``"task"`` where the episode failed through no doing of the policy
+            (``"policy"``, where what a policy depends on failed, is known to rollouts alone).
         attestation: What the reset looked for.
         integrity: Number of tamperings a grade found; 0 before the grade.
         grade: The grade, once the episode ended; else None.

@@ -35,7 +35,8 @@ class Capabilities:
 
     Attributes:
         backend: Its name.
-        hard: Limits that the kernel enforces here (names of ``Limits``' fields, and ``"wall_time"``).
+        hard: Limits that the kernel enforces here (names of ``Limits``' fields, and
+            ``"wall_time"``).
         soft: Limits that are polled, and so can be passed for a moment.
         snapshot: Whether ``snapshot`` and ``fork`` work.
         notes: Sentences for ``codegym doctor``.
@@ -111,8 +112,8 @@ class CommandResult:
         omitted_bytes: How much was cut out.
         seconds: Wall time.
         timed_out: Whether it was killed for its time. All processes died with it.
-        restarted: Why the shell was started anew (``"timeout"``, ``"exit"``, ``"memory"``), or ``""``.
-            Files, working directory and exported variables are kept; processes are not.
+        restarted: Why the shell was started anew (``"timeout"``, ``"exit"``, ``"memory"``), or
+            ``""``. Files, working directory and exported variables are kept; processes are not.
         report: Bytes written to the report descriptor (``exec`` with ``report=True``), bounded.
     """
 
