@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Self
 
-from codegym.authoring import Progress
 from codegym.cli.output import console, safe
+from codegym.grading.progress import Progress
 
 
 class Steps(Progress):

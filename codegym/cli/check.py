@@ -1,0 +1,79 @@
+"""``codegym check``: does each task hold what it says?"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from codegym.cli.options import Json, Sandbox
+from codegym.cli.output import console, print_json, safe
+
+if TYPE_CHECKING:
+    from codegym.authoring import CheckReport
+
+
+def check(
+    source: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[SOURCE]",
+            help="An environment or pack by name, or PATH.jsonl. Default: all bundled tasks.",
+            show_default=False,
+        ),
+    ] = None,
+    repeats: Annotated[int, typer.Option(min=1, help="How often each side is graded.")] = 3,
+    sandbox: Sandbox = "auto",
+    json: Json = False,
+) -> None:
+    """Prove for every task that the gold patch grades 1 and no work at all 0, each time.
+
+    A task that does not hold is quarantined, with the reason; one that holds again is released.
+    The exit status is 1 where any does not hold.
+    """
+    from codegym import authoring
+    from codegym.cli.steps import Steps
+    from codegym.loop import open_setting
+    from codegym.tasks import sources
+
+    tasks = sources.resolve(source)
+
+    async def prove() -> CheckReport:
+        with Steps() as steps:
+            async with open_setting(sandbox, steps.note) as setting:
+                return await authoring.check(tasks, setting, repeats, steps)
+
+    report = asyncio.run(prove())
+    if json:
+        print_json(
+            {
+                "source": report.source,
+                "holds": report.holds,
+                "repeats": report.repeats,
+                "tasks": report.tasks,
+                "fallen": [each.task_id for each in report.fallen],
+                "released": report.released,
+                "seconds": report.seconds,
+            }
+        )
+    else:
+        _print(report)
+    if not report.holds:
+        raise typer.Exit(1)
+
+
+def _print(report: CheckReport) -> None:
+    out = console()
+    for each in report.fallen:
+        out.print(f"{safe(each.task_id)}: {safe(each.problem)}", style="red", soft_wrap=True)
+    for task_id in report.released:
+        out.print(f"{safe(task_id)}: holds again, released from quarantine", style="green")
+    holding = len(report.tasks) - len(report.fallen)
+    out.print(
+        f"{holding} of {len(report.tasks)} tasks hold: gold 1 and nothing 0, "
+        f"{report.repeats} times each, in {report.seconds:.1f} s"
+    )
+    for folder in report.unwritten:
+        said = f"{folder} cannot be written to, so nothing is quarantined there"
+        out.print(said, style="yellow", soft_wrap=True)
