@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from codegym.authoring.features import features_of
+from codegym.grading.features import features_of
 from codegym.authoring.sorting import Reason, Sorted, sort_tests
 from codegym.errors import TaskError
 from codegym.grading.setting import Setting

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from codegym.grading.ready import project_root
 from codegym.sandbox.base import REPORT_FD, Sandbox
 from codegym.tasks import Environment, Suite
-from codegym.types import CommandResult, Runner, TestOutcome
+from codegym.types import CommandResult, RecordingRunner, Runner, TestOutcome
 
 MAX_OUTPUT_BYTES = 64_000
 
@@ -43,6 +43,7 @@ async def run_suite(
     ids: Sequence[str] = (),
     *,
     timeout_sec: float | None = None,
+    record: Sequence[str] = (),
 ) -> SuiteRun:
     """Run tests in a sandbox that has the runner's payload.
 
@@ -53,6 +54,8 @@ async def run_suite(
         runner: Runs them.
         ids: Exactly these; where empty, all that the suite selects (for discovery).
         timeout_sec: Wall time; by default the suite's.
+        record: Files inside whose lines are recorded; for a ``RecordingRunner`` and a sandbox that
+            has its recorder. They are read from the result's report.
 
     Raises:
         SandboxError: The infrastructure broke. What the tests do is never an error.
@@ -67,6 +70,8 @@ async def run_suite(
         config=suite.config,
         root=project_root(environment),
     )
+    if record and isinstance(runner, RecordingRunner):
+        command = runner.recording(command, record)
     result = await box.exec(
         command.argv,
         stdin=command.stdin,

@@ -6,7 +6,7 @@ import asyncio
 import os
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from codegym.errors import SandboxError, TaskError
@@ -14,7 +14,7 @@ from codegym.grading.ready import Ready
 from codegym.grading.services import start_services
 from codegym.grading.setting import Setting
 from codegym.grading.suites import SuiteRun, run_suite
-from codegym.types import Change, Manifest, Outcome, Tree
+from codegym.types import Change, Manifest, Outcome, RecordingRunner, Tree
 
 _T = TypeVar("_T")
 
@@ -85,21 +85,43 @@ def last_line(text: str) -> str:
     return lines[-1].removeprefix("E ").strip()[:_SHOWN_CHARS] if lines else ""
 
 
-async def run_on(setting: Setting, ready: Ready, changes: Sequence[Change] = ()) -> SuiteRun:
-    """Run all of a task's suite once, on its grading tree with ``changes`` laid over.
+async def run_on(
+    setting: Setting,
+    ready: Ready,
+    changes: Sequence[Change] = (),
+    *,
+    ids: Sequence[str] = (),
+    timeout_sec: float | None = None,
+    record: Sequence[str] = (),
+) -> SuiteRun:
+    """Run a task's suite once, on its grading tree with ``changes`` laid over.
+
+    Args:
+        setting: Starts the sandbox, a fresh one.
+        ready: The task.
+        changes: Files that are others.
+        ids: These tests only; where empty, all of the suite.
+        timeout_sec: Wall time; by default the suite's.
+        record: Files inside whose lines are recorded, where the runner can do that.
 
     Raises:
         TaskError: A service of the environment did not start.
         SandboxError: The infrastructure broke, more than once.
     """
+    spec = ready.grading_spec
+    if record and isinstance(ready.runner, RecordingRunner):
+        spec = replace(spec, files={**spec.files, **ready.runner.recorder()})
 
     async def once() -> SuiteRun:
-        box = await setting.backend.start(ready.grading_spec)
+        box = await setting.backend.start(spec)
         try:
             await box.apply(changes)
             if problem := await start_services(box, ready.environment):
                 raise TaskError(ready.task.instance_id, problem)
-            return await run_suite(box, ready.environment, ready.suite, ready.runner)
+            home, suite, runner = ready.environment, ready.suite, ready.runner
+            return await run_suite(
+                box, home, suite, runner, ids, timeout_sec=timeout_sec, record=record
+            )
         except ValueError as error:
             raise TaskError(ready.task.instance_id, f"cannot be laid: {error}") from error
         finally:

@@ -221,3 +221,20 @@ class Runner(Protocol):
     def parse(self, report: bytes) -> list[TestOutcome]:
         """Read a report, in the order written, doubles kept."""
         ...
+
+
+@runtime_checkable
+class RecordingRunner(Runner, Protocol):
+    """A runner that can also say which lines each test runs. As untrusted as its report."""
+
+    def recorder(self) -> Mapping[str, bytes]:
+        """Files that recording needs besides ``payload()``."""
+        ...
+
+    def recording(self, command: RunnerCommand, files: Sequence[str]) -> RunnerCommand:
+        """The same command, recording lines of ``files`` (absolute paths inside)."""
+        ...
+
+    def lines(self, report: bytes) -> Mapping[str, Mapping[str, frozenset[int]]]:
+        """Read what was recorded: test id to file to lines; ``""`` for what ran between tests."""
+        ...

@@ -12,13 +12,16 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any, cast, get_args
 
+from codegym.grading.runners.lines import read_lines
 from codegym.types import WORKSPACE, Assurance, Outcome, RunnerCommand, TestOutcome
 
 SCRIPT = "/opt/runner/run_suite.py"
+RECORDER = "/opt/runner/record_lines.py"
 MAX_ID_CHARS = 2000
 MAX_MESSAGE_CHARS = 4000
 _OUTCOMES = frozenset(get_args(Outcome)) - {"missing"}
@@ -41,7 +44,7 @@ class PytestRunner:
 
     def payload(self) -> Mapping[str, bytes]:
         """The script that runs inside."""
-        return {SCRIPT: _script()}
+        return {SCRIPT: _script("run_suite.py")}
 
     def command(
         self,
@@ -73,11 +76,24 @@ class PytestRunner:
         records = (_record(line) for line in report.split(b"\n") if line)
         return [record for record in records if record is not None]
 
+    def recorder(self) -> Mapping[str, bytes]:
+        """See ``RecordingRunner``."""
+        return {RECORDER: _script("record_lines.py")}
+
+    def recording(self, command: RunnerCommand, files: Sequence[str]) -> RunnerCommand:
+        """See ``RecordingRunner``."""
+        request = json.loads(command.stdin) | {"record": list(files)}
+        return replace(command, stdin=json.dumps(request).encode())
+
+    def lines(self, report: bytes) -> Mapping[str, Mapping[str, frozenset[int]]]:
+        """See ``RecordingRunner``. A test that is reported twice has the lines of both."""
+        return read_lines(report)
+
 
 @cache
-def _script() -> bytes:
-    """The payload's text."""
-    return (Path(__file__).parent / "payload" / "run_suite.py").read_bytes()
+def _script(name: str) -> bytes:
+    """A payload's text."""
+    return (Path(__file__).parent / "payload" / name).read_bytes()
 
 
 def _record(line: bytes) -> TestOutcome | None:

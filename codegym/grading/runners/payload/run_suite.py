@@ -5,11 +5,12 @@ standard library and the pytest of the image. It shares its process with the cod
 can therefore write to the same descriptor: whoever reads the report must treat it as a claim.
 
 The request is one JSON object on standard input: ``ids`` (empty for all), ``select``, ``deselect``,
-``import_paths``, ``config``, ``root``, ``channel``.
+``import_paths``, ``config``, ``root``, ``channel``, and ``record`` (files to record lines of).
 """
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import sys
@@ -131,6 +132,18 @@ def _configures(name: str) -> bool:
         return section in file.read()
 
 
+def _recorder(request: dict[str, Any]) -> object:
+    """The plug-in that lies beside this file; its folder is on no import path."""
+    place = os.path.join(os.path.dirname(os.path.abspath(__file__)), "record_lines.py")
+    spec = importlib.util.spec_from_file_location("record_lines", place)
+    if spec is None or spec.loader is None:
+        raise SystemExit(f"no recorder: {place}")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    recorder: object = module.Recorder(request["record"], request["channel"])
+    return recorder
+
+
 def main() -> None:
     """Run what standard input asks for, and end at once: no exit handler has a say."""
     request = json.loads(sys.stdin.buffer.read())
@@ -143,7 +156,10 @@ def main() -> None:
         return
     arguments = _arguments(request)
     sys.argv = ["pytest", *arguments]
-    status = pytest.main(arguments, plugins=[Reporter(request["channel"], request["ids"])])
+    plugins: list[object] = [Reporter(request["channel"], request["ids"])]
+    if request.get("record"):
+        plugins.append(_recorder(request))
+    status = pytest.main(arguments, plugins=plugins)
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(int(status))
