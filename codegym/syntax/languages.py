@@ -22,6 +22,7 @@ class Grammar:
         functions: Node types of functions, with a field ``name`` where they have one.
         classes: Node types of classes, likewise.
         blocks: Node types whose children are statements.
+        inert: Node types of what does nothing when it runs, or only names things (types, imports).
     """
 
     module: str
@@ -29,6 +30,7 @@ class Grammar:
     functions: frozenset[str]
     classes: frozenset[str]
     blocks: frozenset[str]
+    inert: frozenset[str]
 
 
 GRAMMARS: Mapping[str, Grammar] = {
@@ -38,6 +40,17 @@ GRAMMARS: Mapping[str, Grammar] = {
         functions=frozenset({"function_definition"}),
         classes=frozenset({"class_definition"}),
         blocks=frozenset({"module", "block"}),
+        inert=frozenset(
+            {
+                "type",
+                "import_statement",
+                "import_from_statement",
+                "future_import_statement",
+                "type_alias_statement",
+                "global_statement",
+                "nonlocal_statement",
+            }
+        ),
     ),
 }
 

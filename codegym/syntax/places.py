@@ -10,14 +10,15 @@ from codegym.syntax.languages import grammar
 from codegym.syntax.parsing import Parsed
 
 
-def walk(node: Node) -> Iterator[Node]:
-    """A node and all named nodes below it, each before its children."""
+def walk(node: Node, skip: frozenset[str] = frozenset()) -> Iterator[Node]:
+    """A node and all named nodes below it, each before its children; none of types in ``skip``."""
     cursor = node.walk()
     while True:
         current = cursor.node
-        if current is not None and current.is_named:
+        entered = current is None or current.type not in skip
+        if entered and current is not None and current.is_named:
             yield current
-        if cursor.goto_first_child() or cursor.goto_next_sibling():
+        if (entered and cursor.goto_first_child()) or cursor.goto_next_sibling():
             continue
         while cursor.goto_parent():
             if cursor.goto_next_sibling():
