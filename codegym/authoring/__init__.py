@@ -2,14 +2,20 @@
 
 from codegym.authoring.checking import CheckReport, TaskCheck, check
 from codegym.authoring.history import Dropped, FromHistory, from_history
+from codegym.authoring.packages import Added, add_environment
+from codegym.authoring.patches import FromPatch, from_patch
 from codegym.grading.progress import Progress
 
 __all__ = [
+    "Added",
     "CheckReport",
     "Dropped",
     "FromHistory",
+    "FromPatch",
     "Progress",
     "TaskCheck",
+    "add_environment",
     "check",
     "from_history",
+    "from_patch",
 ]

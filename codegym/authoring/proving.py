@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from codegym.grading.features import features_of
 from codegym.authoring.sorting import Reason, Sorted, sort_tests
 from codegym.errors import TaskError
+from codegym.grading.features import features_of
 from codegym.grading.setting import Setting
 from codegym.grading.suites import SuiteRun
 from codegym.grading.trials import run_on, summarise, work_between

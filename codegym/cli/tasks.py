@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,7 +12,7 @@ from codegym.cli.options import Json, Sandbox, TaskSourceName
 from codegym.cli.output import console, plain, print_json, safe
 
 if TYPE_CHECKING:
-    from codegym.authoring import FromHistory
+    from codegym.authoring import FromHistory, FromPatch
 
 EnvironmentName = Annotated[
     str, typer.Argument(metavar="ENVIRONMENT", help="One of `codegym environment list`.")
@@ -107,4 +108,48 @@ def from_history(
         f"{len(result.tasks)} tasks of {result.commits} commits, {len(result.dropped)} dropped; "
         f"version {result.pack.version} of the pack {result.pack.name}"
     )
+    out.print(f"codegym check {home.name}", style="dim")
+
+
+@app.command("from-patch")
+def from_patch(
+    environment: EnvironmentName,
+    patch: Annotated[
+        Path, typer.Argument(metavar="PATCH", help="A diff that puts a bug into the newest commit.")
+    ],
+    statement: Annotated[
+        str, typer.Option(help="What the agent is told; by default, that some tests fail.")
+    ] = "",
+    sandbox: Sandbox = "auto",
+    json: Json = False,
+) -> None:
+    """Make a task of a bug written down as a patch: running it finds the tests that fail."""
+    from codegym import authoring
+    from codegym.cli.steps import Steps
+    from codegym.loop import open_setting
+    from codegym.tasks import sources
+
+    home = sources.environment(environment)
+
+    async def make() -> FromPatch:
+        with Steps() as steps:
+            async with open_setting(sandbox, steps.note) as setting:
+                return await authoring.from_patch(
+                    home, patch, setting, statement=statement, progress=steps
+                )
+
+    result = asyncio.run(make())
+    task = result.task
+    if json:
+        print_json({"task": task, "pack": result.pack})
+        return
+    out = console()
+    out.print(
+        f"{task.instance_id}: {len(task.fail_to_pass)} tests fail with the bug, "
+        f"{len(task.pass_to_pass)} must keep passing; version {result.pack.version} of the pack "
+        f"{result.pack.name}",
+        soft_wrap=True,
+    )
+    for test_id in task.fail_to_pass:
+        out.print(f"  {safe(test_id)}", soft_wrap=True)
     out.print(f"codegym check {home.name}", style="dim")
