@@ -19,7 +19,12 @@ if TYPE_CHECKING:
     from codegym.types import TaskSource
 
 #: Each id and the kind it presents tasks as; ``"Tasks"`` follows each row's own.
-IDS: Mapping[str, str] = {"CodeGym/FixTests-v0": "FixTests", "CodeGym/Tasks-v0": "Tasks"}
+IDS: Mapping[str, str] = {
+    "CodeGym/FixTests-v0": "FixTests",
+    "CodeGym/FixIssue-v0": "FixIssue",
+    "CodeGym/ImplementFeature-v0": "ImplementFeature",
+    "CodeGym/Tasks-v0": "Tasks",
+}
 
 
 def register() -> None:

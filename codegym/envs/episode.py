@@ -151,8 +151,8 @@ class Episode:
         finally:
             await closing
         options, self._ready = self.options, ready
-        protected = ready.environment.edits.protected
-        instruction = kinds.instruction(task, tuple(options.toolbox.tools), protected)
+        protected, tools = ready.environment.edits.protected, tuple(options.toolbox.tools)
+        instruction = kinds.instruction(task, tools, protected, ready.prepared.features)
         self._log = Log.begin(
             task.instance_id, seed, instruction, options.max_steps, options.max_output_chars
         )
@@ -268,7 +268,7 @@ class Episode:
 
         return Workbench(
             box,
-            shown_tests=kinds.shown_tests(ready.task),
+            shown_tests=ready.shown_tests,
             run_tests=run,
             timeout_sec=min(
                 options.command_timeout_sec,

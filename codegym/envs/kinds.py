@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from codegym.envs import hiding
 from codegym.envs.text import cut_middle
 from codegym.errors import NotFoundError, UsageError
 from codegym.types import WORKSPACE, Kind, Task
@@ -24,12 +25,15 @@ class Presentation:
     Attributes:
         kind: The kind.
         obstacle: Why a row cannot be presented so, or ``""``.
-        ask: The first paragraphs of the instruction, which say what is wanted.
+        ask: The first paragraphs of the instruction, which say what is wanted, given the row and
+            the features that it asks for.
+        unseen: The test ids that a policy never sees.
     """
 
     kind: Kind
     obstacle: Callable[[Task], str]
-    ask: Callable[[Task], str]
+    ask: Callable[[Task, Sequence[str]], str]
+    unseen: Callable[[Task], frozenset[str]]
 
 
 def shown_tests(task: Task) -> tuple[str, ...]:
@@ -42,28 +46,80 @@ def _shown_failing(task: Task) -> tuple[str, ...]:
 
 
 def _fix_tests_obstacle(task: Task) -> str:
-    return "" if _shown_failing(task) else "all its failing tests are hidden"
+    shown = set(task.fail_to_pass) - hiding.with_twins(task)
+    return "" if shown else "all its failing tests are hidden"
 
 
-def _fix_tests_ask(task: Task) -> str:
-    failing = _shown_failing(task)
+def _fix_tests_ask(task: Task, _: Sequence[str]) -> str:
     wanted = (
         f"The repository in {WORKSPACE} has a fault: tests of it fail. Find the cause and repair "
         "it in the source code, so that these tests pass and all others still do."
     )
     parts = [wanted]
     if task.problem_statement.strip():
-        parts.append(cut_middle(task.problem_statement.strip(), _MAX_STATEMENT_CHARS))
+        parts.append(_statement(task))
+    parts.append(_failing_tests(_shown_failing(task)))
+    return "\n\n".join(parts)
+
+
+def _statement(task: Task) -> str:
+    statement = hiding.without_names(task.problem_statement.strip(), task.hidden)
+    return cut_middle(statement, _MAX_STATEMENT_CHARS)
+
+
+def _failing_tests(failing: Sequence[str]) -> str:
     listed = [f"- {cut_middle(test, 300)}" for test in failing[:_MAX_LISTED]]
     if len(failing) > _MAX_LISTED:
         listed.append(f"- … and {len(failing) - _MAX_LISTED} more (run_tests lists them)")
-    parts.append("\n".join([f"Failing tests ({len(failing)}):", *listed]))
+    return "\n".join([f"Failing tests ({len(failing)}):", *listed])
+
+
+def _fix_issue_obstacle(task: Task) -> str:
+    return "" if task.problem_statement.strip() else "it has no problem statement"
+
+
+def _fix_issue_ask(task: Task, _: Sequence[str]) -> str:
+    wanted = (
+        f"The repository in {WORKSPACE} has the problem that is described below. Find the cause "
+        "and repair it in the source code. Tests that you do not see decide whether it is solved, "
+        "and that what worked before still does."
+    )
+    return f"{wanted}\n\n{_statement(task)}"
+
+
+def _implement_obstacle(task: Task) -> str:
+    if task.kind != "ImplementFeature":
+        return f"it is a {task.kind} row: no feature was taken away"
+    return ""
+
+
+def _implement_ask(task: Task, features: Sequence[str]) -> str:
+    wanted = (
+        f"A feature is missing from the repository in {WORKSPACE}. Implement it, as the code that "
+        "uses it, the documentation and the tests expect. Tests that you do not see may decide, "
+        "too."
+    )
+    parts = [wanted]
+    if features:
+        listed = [f"- {cut_middle(one, 300)}" for one in features[:_MAX_LISTED]]
+        parts.append("\n".join(["What is to be implemented:", *listed]))
+    if task.problem_statement.strip():
+        parts.append(_statement(task))
+    if failing := _shown_failing(task):
+        parts.append(_failing_tests(failing))
+    elif not features and not task.problem_statement.strip():
+        files = ", ".join(sorted(hiding.touched(task.patch))[:_MAX_LISTED])
+        parts.append(f"It belongs into: {files}")
     return "\n\n".join(parts)
 
 
 #: Each kind that can be presented today.
 PRESENTATIONS: Mapping[str, Presentation] = {
-    "FixTests": Presentation("FixTests", _fix_tests_obstacle, _fix_tests_ask),
+    "FixTests": Presentation("FixTests", _fix_tests_obstacle, _fix_tests_ask, hiding.with_twins),
+    "FixIssue": Presentation("FixIssue", _fix_issue_obstacle, _fix_issue_ask, hiding.of_issue),
+    "ImplementFeature": Presentation(
+        "ImplementFeature", _implement_obstacle, _implement_ask, hiding.with_twins
+    ),
 }
 
 
@@ -90,7 +146,11 @@ def present(task: Task, kind: str) -> Task:
     problem = obstacle(task, kind)
     if problem:
         raise UsageError(f"task {task.instance_id} cannot be presented as {kind}: {problem}")
-    return task if kind in (BY_ROW, task.kind) else replace(task, kind=PRESENTATIONS[kind].kind)
+    how = PRESENTATIONS[task.kind if kind == BY_ROW else kind]
+    hidden = how.unseen(task)
+    if (task.kind, task.hidden) == (how.kind, hidden):
+        return task
+    return replace(task, kind=how.kind, hidden=hidden)
 
 
 def check_rows(tasks: Iterable[Task], kind: str) -> None:
@@ -116,13 +176,16 @@ def check_rows(tasks: Iterable[Task], kind: str) -> None:
         )
 
 
-def instruction(task: Task, tools: Sequence[str], protected: Sequence[str]) -> str:
+def instruction(
+    task: Task, tools: Sequence[str], protected: Sequence[str], features: Sequence[str] = ()
+) -> str:
     """What a policy is told at the start: a pure function of its arguments.
 
     Args:
         task: The row, as it is presented.
         tools: Names of the tools.
         protected: Globs of the paths whose changes are not the policy's to make.
+        features: What is to be implemented, where the kind asks for that.
 
     Returns:
         Text of at most ``MAX_INSTRUCTION_CHARS`` characters.
@@ -136,7 +199,7 @@ def instruction(task: Task, tools: Sequence[str], protected: Sequence[str]) -> s
     rules.append("Your files are graded elsewhere, by clean copies of the tests.")
     if "submit" in tools:
         rules.append("Call submit when you are done.")
-    ask = PRESENTATIONS[task.kind].ask(task)
+    ask = PRESENTATIONS[task.kind].ask(task, features)
     text = f"{ask}\n\n{rules[0]}\n{' '.join(rules[1:])}\n"
     return cut_middle(text, MAX_INSTRUCTION_CHARS)
 

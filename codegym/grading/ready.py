@@ -8,6 +8,7 @@ from functools import cached_property
 from codegym.grading.scene import Scene
 from codegym.tasks import Environment, Suite
 from codegym.types import WORKSPACE, Image, Runner, SandboxSpec, Task
+from codegym.workspace.hiding import places
 from codegym.workspace.prepare import Prepared
 
 
@@ -36,6 +37,18 @@ class Ready:
         """What changes are judged from."""
         trees = self.prepared.start_tree, self.prepared.grading_tree
         return Scene.of(self.environment, self.suite, *trees)
+
+    @cached_property
+    def shown_tests(self) -> tuple[str, ...]:
+        """Test ids that a policy may know of: not hidden, nor in a file that was left out."""
+        start, grading = self.prepared.start_tree, self.prepared.grading_tree
+        out = grading.keys() - start.keys()
+        subdir, task = self.environment.subdir, self.task
+        return tuple(
+            test
+            for test in task.test_ids
+            if test not in task.hidden and out.isdisjoint(places([test], subdir))
+        )
 
     @property
     def start_spec(self) -> SandboxSpec:

@@ -15,6 +15,7 @@ from codegym.tasks import Environment
 from codegym.types import Attestation, Task, Tree
 from codegym.workspace.attest import FILE_COUNTS, attest
 from codegym.workspace.attest_git import GIT_COUNTS
+from codegym.workspace.features import features
 from codegym.workspace.layer import write_layer
 from codegym.workspace.seal import Seal, seal
 from codegym.workspace.trees import trees_of
@@ -34,6 +35,7 @@ class Prepared:
         grading_tree: What ``grading`` holds.
         attestation: What was looked for in both; clean.
         digest: Hash of ``start``'s content.
+        features: What an ``ImplementFeature`` task asks for, as ``path::Class.function``.
     """
 
     start: Path
@@ -42,6 +44,7 @@ class Prepared:
     grading_tree: Tree
     attestation: Attestation
     digest: str
+    features: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -105,6 +108,7 @@ class Workshop:
             grading_tree=grading,
             attestation=Attestation({}),
             digest=layers[0][0].removeprefix("tree-"),
+            features=features(grading, gold) if task.kind == "ImplementFeature" else (),
         )
         return self._attested(task, prepared, gold, (layers[0][0], layers[1][0]))
 
@@ -137,7 +141,8 @@ class Workshop:
 def _identity(task: Task, environment: Environment) -> tuple[str, ...]:
     """All of a task that its layers are made from."""
     patches = task.start_patch, task.test_patch, task.patch
-    return environment.digest, task.instance_id, task.base_commit, task.kind, *patches
+    hidden = "\0".join(sorted(task.hidden))
+    return environment.digest, task.instance_id, task.base_commit, task.kind, hidden, *patches
 
 
 def _digest(tree: Tree, owner: tuple[int, int] | None, git: bool) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from codegym.errors import NotFoundError, TaskError
 from codegym.tasks import Environment
 from codegym.types import Task, Tree
+from codegym.workspace.features import without_traces
+from codegym.workspace.hiding import hide_tests
 from codegym.workspace.history import open_history
 from codegym.workspace.names import is_bytecode, is_tool_cache, tree_problem
 from codegym.workspace.patch import apply_patch
@@ -47,21 +49,22 @@ def gold_tree(task: Task, environment: Environment) -> Tree:
 
 
 def shows_tests(task: Task) -> bool:
-    """Whether the task's own tests lie in the workspace from the start."""
-    return task.kind == "FixTests"
+    """Whether the task's own tests lie in the workspace from the start, those hidden left out."""
+    return task.kind != "FixIssue"
 
 
 def trees_of(task: Task, environment: Environment) -> tuple[Tree, Tree, Tree]:
     """The start, grading and gold trees together.
 
     Raises:
-        TaskError: A patch does not apply, or the commit is not there.
+        TaskError: A patch does not apply, the commit is not there, or what must not be seen cannot
+            be taken out.
     """
     name = task.instance_id
     mutated = apply_patch(base_tree(task, environment), task.start_patch, where=name)
     graded = apply_patch(mutated, task.test_patch, where=name)
-    return (
-        graded if shows_tests(task) else mutated,
-        graded,
-        apply_patch(graded, task.patch, where=name),
-    )
+    gold = apply_patch(graded, task.patch, where=name)
+    start = hide_tests(graded if shows_tests(task) else mutated, task, environment.subdir)
+    if task.kind == "ImplementFeature":
+        start = without_traces(start, graded, gold, task)
+    return start, graded, gold

@@ -69,8 +69,8 @@ def test_a_row_whose_failing_tests_are_all_hidden_is_refused_with_the_count():
 
 
 def test_a_kind_of_a_later_version_is_refused_where_rows_choose_it():
-    rows = [task(kind="FixIssue"), task(kind="FixIssue"), task()]
-    with pytest.raises(UsageError, match=r"2 of 3 rows .* Tasks .*no kind 'FixIssue'"):
+    rows = [task(kind="WriteTests"), task(kind="WriteTests"), task()]
+    with pytest.raises(UsageError, match=r"2 of 3 rows .* Tasks .*no kind 'WriteTests'"):
         kinds.check_rows(rows, "Tasks")
     kinds.check_rows(rows, "FixTests")
     assert kinds.present(rows[0], "FixTests").kind == "FixTests"
