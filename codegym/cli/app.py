@@ -8,7 +8,18 @@ from typing import Annotated
 import typer
 from typer.core import TyperGroup
 
-from codegym.cli import INTERRUPTED, cache, check, doctor, environment, replay, restore, run, tasks
+from codegym.cli import (
+    INTERRUPTED,
+    cache,
+    check,
+    doctor,
+    environment,
+    generate,
+    replay,
+    restore,
+    run,
+    tasks,
+)
 from codegym.cli.bench import command as bench
 from codegym.cli.demo import command as demo
 from codegym.errors import CodeGymError
@@ -62,6 +73,7 @@ app.command("demo")(demo.demo)
 app.command("run")(run.run)
 app.command("replay")(replay.replay)
 app.command("restore")(restore.restore)
+app.command("generate")(generate.generate)
 app.command("check")(check.check)
 app.command("doctor")(doctor.doctor)
 app.command("bench")(bench.bench)

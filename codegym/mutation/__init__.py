@@ -1,1 +1,20 @@
 """Mutation: from a repository whose tests pass to tasks, each proved by running it."""
+
+from codegym.mutation.generate import Generated, generate
+from codegym.mutation.operators import NodeOperator, Operator, load_operators, python
+from codegym.mutation.packing import pack, place_for, tasks_in
+from codegym.mutation.trial import REASONS, Reason
+
+__all__ = [
+    "REASONS",
+    "Generated",
+    "NodeOperator",
+    "Operator",
+    "Reason",
+    "generate",
+    "load_operators",
+    "pack",
+    "place_for",
+    "python",
+    "tasks_in",
+]

@@ -3,40 +3,55 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from codegym.errors import UsageError
-from codegym.tasks import Environment, PackInfo, is_pack, read_rows, write_pack
+from codegym.tasks import Environment, PackInfo, is_pack, read_info, read_rows, write_pack
 from codegym.tasks.pack import ROWS
 from codegym.types import Task
 
 
 def rewrite_pack(
-    environment: Environment, tasks: Iterable[Task], *, replacing_generator: str = ""
+    environment: Environment,
+    tasks: Iterable[Task],
+    *,
+    replacing_generator: str = "",
+    folder: Path | None = None,
+    operators: Mapping[str, str] | None = None,
 ) -> PackInfo:
-    """Write an environment's pack anew: what it holds, then ``tasks``.
+    """Write a pack of an environment's tasks anew: what it holds, then ``tasks``.
 
     Args:
-        environment: Whose pack it is.
+        environment: Whose tasks they are.
         tasks: The new ones; one that is there already is an error.
         replacing_generator: Tasks that this generator made before are left out.
+        folder: The pack's, whose name is the pack's; by default the environment's own.
+        operators: Version of each operator that made one of ``tasks``.
 
     Raises:
         UsageError: The folder cannot be written to, as in an installed package.
         DataError: A task is wrong, or is there already.
     """
-    require_writable(environment.folder)
+    place = folder or environment.folder
+    require_writable(place)
 
     def rows() -> Iterator[Task]:
         # Read when they are written, while nobody else may write.
-        if is_pack(environment.folder):
-            for task in read_rows(environment.folder / ROWS):
+        if is_pack(place):
+            for task in read_rows(place / ROWS):
                 if not replacing_generator or _generator(task) != replacing_generator:
                     yield task
         yield from tasks
 
-    return write_pack(environment.folder, rows(), name=environment.name, environments=[environment])
+    before = read_info(place).operators if is_pack(place) else {}
+    return write_pack(
+        place,
+        rows(),
+        name=environment.name if place == environment.folder else place.name,
+        environments=[environment],
+        operators={**before, **(operators or {})},
+    )
 
 
 def _generator(task: Task) -> object:
@@ -44,8 +59,9 @@ def _generator(task: Task) -> object:
 
 
 def require_writable(folder: Path) -> None:
-    """Raise ``UsageError`` where an environment's folder cannot be written to."""
-    if not os.access(folder, os.W_OK):
+    """Raise ``UsageError`` where a folder, or the one it would be made in, cannot be written to."""
+    there = next(one for one in (folder, *folder.parents) if one.exists())
+    if not os.access(there, os.W_OK):
         raise UsageError(
             f"{folder} cannot be written to: it is part of what is installed. Copy it to "
             "./.codegym/environments under another name (and set `name` in environment.toml)"

@@ -1,0 +1,133 @@
+"""``codegym generate``: tasks made by mutation, each checked by running it."""
+
+from __future__ import annotations
+
+import asyncio
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from codegym.cli.options import Json, Sandbox
+from codegym.cli.output import console, print_json, safe
+from codegym.errors import UsageError
+
+if TYPE_CHECKING:
+    from codegym.mutation import Generated
+    from codegym.tasks import PackInfo
+    from codegym.types import Kind
+
+
+class Made(StrEnum):
+    """What ``--kind`` takes."""
+
+    FIX = "fix"
+    FEATURE = "feature"
+    BOTH = "both"
+
+
+_KINDS: dict[Made, tuple[Kind, ...]] = {
+    Made.FIX: ("FixTests",),
+    Made.FEATURE: ("ImplementFeature",),
+    Made.BOTH: ("FixTests", "ImplementFeature"),
+}
+
+
+def generate(
+    environment: Annotated[
+        str, typer.Argument(metavar="ENVIRONMENT", help="One of `codegym environment list`.")
+    ],
+    count: Annotated[int, typer.Option("--count", "-n", min=1, help="Tasks wanted.")] = 50,
+    operators: Annotated[
+        str, typer.Option(help="Names, separated by commas, or all; plug-ins by name, module:attr.")
+    ] = "all",
+    kind: Annotated[
+        Made, typer.Option(help="Faults to repair, features to write anew, or both.")
+    ] = Made.FIX,
+    seed: Annotated[int, typer.Option(min=0, help="Decides which edits are tried first.")] = 0,
+    workers: Annotated[
+        int, typer.Option(min=0, help="Edits tried at once; 0 for as many as there are cores.")
+    ] = 0,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder of the pack. Default: the environment's own, or for a bundled one "
+            "./.codegym/packs/ENVIRONMENT-generated.",
+            show_default=False,
+        ),
+    ] = None,
+    sandbox: Sandbox = "auto",
+    json: Json = False,
+) -> None:
+    """Make tasks of an environment by mutating its sources.
+
+    An edit becomes a task if tests that passed now fail, the same every time. Stopped at any
+    moment, it goes on from there when the same command is given again.
+    """
+    from codegym import mutation
+    from codegym.cli.steps import Steps
+    from codegym.loop import open_setting
+    from codegym.tasks import sources
+
+    home = sources.environment(environment)
+    folder = mutation.place_for(home, out)
+    names = [] if operators == "all" else [name.strip() for name in operators.split(",")]
+    chosen = mutation.load_operators(names, home.language, _KINDS[kind])
+    known = mutation.tasks_in(folder, home)
+
+    async def make() -> Generated:
+        with Steps() as steps:
+            async with open_setting(sandbox, steps.note) as setting:
+                return await mutation.generate(
+                    home,
+                    setting,
+                    chosen,
+                    count=count,
+                    seed=seed,
+                    workers=workers,
+                    known=known,
+                    progress=steps,
+                )
+
+    result = asyncio.run(make())
+    if not result.tasks:
+        raise UsageError(f"no edit of {home.name} becomes a task: {_funnel(result)}")
+    pack = mutation.pack(folder, home, result)
+    if json:
+        print_json(
+            {
+                "environment": home.name,
+                "candidates": result.candidates,
+                "covered": result.covered,
+                "valid": len(result.tasks),
+                "funnel": result.funnel,
+                "tasks": [task.instance_id for task in result.tasks],
+                "pack": {"name": pack.name, "version": pack.version, "folder": folder},
+                "seconds": result.seconds,
+            }
+        )
+    else:
+        _print(result, pack, folder)
+
+
+def _print(result: Generated, pack: PackInfo, folder: Path) -> None:
+    from codegym.mutation import REASONS
+
+    out = console()
+    for reason, count in result.funnel.items():
+        out.print(f"{count:>6}  {reason}: {REASONS[reason]}", style="yellow", soft_wrap=True)
+    out.print(
+        f"{len(result.tasks)} tasks of {result.candidates} edits, {result.covered} of them worth "
+        f"running ({result.found} in all), in {result.seconds:.0f} s",
+        soft_wrap=True,
+    )
+    out.print(safe(f"version {pack.version} of the pack {pack.name}, in {folder}"), soft_wrap=True)
+    out.print(f"codegym tasks list --tasks {pack.name}", style="dim", soft_wrap=True)
+
+
+def _funnel(result: Generated) -> str:
+    from codegym.mutation import REASONS
+
+    parts = (f"{count}: {REASONS[reason]}" for reason, count in result.funnel.items())
+    return "; ".join(parts) or "none was found"

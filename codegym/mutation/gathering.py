@@ -1,0 +1,75 @@
+"""Gathers what candidates came to: tasks, each with an effect of its own, and why others fell."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from codegym.mutation.baseline import Baseline
+from codegym.mutation.candidates import Candidate
+from codegym.mutation.rows import draft, finished
+from codegym.mutation.screening import Screen, effect_of
+from codegym.mutation.statement import statement_of
+from codegym.mutation.trial import Reason, Trial
+from codegym.types import Task, Tree
+
+
+class Gathering:
+    """Takes candidates in order.
+
+    Args:
+        baseline: What they were tried against.
+        tree: The repository.
+        screen: Says which tests run an edit.
+        seed: Recorded in each task.
+        known: Tasks that are there already.
+
+    Attributes:
+        tasks: What was made.
+        looked_at: How many were taken.
+        funnel: Why the others fell.
+        operators: Version of each operator that made a task.
+    """
+
+    def __init__(
+        self, baseline: Baseline, tree: Tree, screen: Screen, seed: int, known: Iterable[Task]
+    ) -> None:
+        self._baseline = baseline
+        self._tree = tree
+        self._screen = screen
+        self._seed = seed
+        self._effects = {
+            effect: task.instance_id
+            for task in known
+            if (effect := task.provenance.get("effect")) is not None
+        }
+        self.tasks: list[Task] = []
+        self.looked_at = 0
+        self.funnel: Counter[Reason] = Counter()
+        self.operators: dict[str, str] = {}
+
+    def take(self, candidate: Candidate, trial: Trial) -> bool:
+        """Take one with what running it showed; whether it is a task."""
+        self.looked_at += 1
+        if trial.reason is not None:
+            self.funnel[trial.reason] += 1
+            return False
+        plan = draft(candidate, self._baseline.ready)
+        effect = effect_of(candidate, trial.effect)
+        if self._effects.setdefault(effect, plan.instance_id) != plan.instance_id:
+            self.funnel["same_effect"] += 1
+            return False
+        self.operators[candidate.operator] = candidate.version
+        self.tasks.append(
+            finished(
+                plan,
+                candidate,
+                failing=trial.failing,
+                passing=trial.passing,
+                statement=statement_of(candidate, self._tree, trial.example, trial.message),
+                effect=effect,
+                seed=self._seed,
+                covering=len(self._screen.covering(candidate)),
+            )
+        )
+        return True

@@ -1,0 +1,127 @@
+"""Makes tasks of an environment by mutation."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
+
+from codegym.errors import UsageError
+from codegym.grading.progress import SILENT, Progress
+from codegym.grading.setting import Setting
+from codegym.grading.trials import workers as cores
+from codegym.mutation.baseline import measure
+from codegym.mutation.candidates import draw, find_candidates, sources
+from codegym.mutation.gathering import Gathering
+from codegym.mutation.operators import Operator
+from codegym.mutation.screening import Screen
+from codegym.mutation.trial import UNFIT, Reason
+from codegym.mutation.trying import Trying
+from codegym.store import LayerStore
+from codegym.syntax import Parsed
+from codegym.tasks import Environment
+from codegym.types import Task
+from codegym.workspace.history import open_history
+
+
+@dataclass(frozen=True, slots=True)
+class Generated:
+    """What became of an environment's candidates.
+
+    Attributes:
+        tasks: In the order that they were drawn in.
+        candidates: How many were looked at.
+        found: How many there are in all.
+        funnel: Why the others fell; with ``tasks`` it adds up to ``candidates``.
+        operators: Version of each operator that made a task.
+        seconds: Wall time of all of it.
+    """
+
+    tasks: tuple[Task, ...]
+    candidates: int
+    found: int
+    funnel: Mapping[Reason, int]
+    operators: Mapping[str, str]
+    seconds: float
+
+    @property
+    def covered(self) -> int:
+        """How many were worth running: programs that differ, and that tests run."""
+        return self.candidates - sum(self.funnel.get(one, 0) for one in UNFIT)
+
+
+async def generate(
+    environment: Environment,
+    setting: Setting,
+    operators: Sequence[Operator],
+    *,
+    count: int,
+    seed: int = 0,
+    workers: int = 0,
+    known: Iterable[Task] = (),
+    progress: Progress = SILENT,
+    store: LayerStore | None = None,
+) -> Generated:
+    """Make tasks until there are ``count``, or no candidate is left.
+
+    The same environment, operators, seed and ``known`` give the same tasks, however many run at
+    once.
+
+    Args:
+        environment: Its newest commit is mutated.
+        setting: Runs candidates.
+        operators: What edits are looked for.
+        count: How many tasks are wanted.
+        seed: Decides the order in which candidates are drawn.
+        workers: Candidates run at once; 0 for as many as there are cores.
+        known: Tasks that are there already: none with the effect of one of these is made.
+        progress: Told how far it is.
+        store: Keeps what runs showed.
+
+    Raises:
+        UsageError: There is nothing to mutate, or the suite does not pass.
+        SandboxError: The infrastructure broke, more than once.
+        DataError: The environment is broken.
+        UnavailableError: This machine lacks something.
+    """
+    began = time.perf_counter()
+    kept = store or LayerStore()
+    progress.note(f"looking for edits in {environment.name}")
+    repository = await asyncio.to_thread(open_history, environment)
+    tree = repository.tree_at(environment.head)
+    files = sources(environment, tree)
+    candidates = find_candidates(files, operators, seed)
+    if not candidates:
+        raise UsageError(_nothing(environment, files))
+    baseline = await measure(setting, environment, progress, files=frozenset(files), store=kept)
+    screen = Screen(baseline, tree)
+    gathering = Gathering(baseline, tree, screen, seed, known)
+    progress.begin(f"tasks of {environment.name}", count)
+    trying = Trying(setting, baseline, screen, kept, workers or cores())
+    async with aclosing(trying.in_order(draw(candidates, seed))) as tried:
+        async for candidate, trial in tried:
+            if gathering.take(candidate, trial):
+                name = candidate.operator.rpartition(".")[2]
+                progress.advance(f"{name} in {candidate.path}")
+            if len(gathering.tasks) >= count:
+                break
+    return Generated(
+        tasks=tuple(gathering.tasks),
+        candidates=gathering.looked_at,
+        found=len(candidates),
+        funnel=dict(gathering.funnel.most_common()),
+        operators=dict(sorted(gathering.operators.items())),
+        seconds=time.perf_counter() - began,
+    )
+
+
+def _nothing(environment: Environment, files: Mapping[str, Parsed]) -> str:
+    if not files:
+        globs = ", ".join(environment.edits.permitted)
+        return (
+            f"{environment.name} has no {environment.language} source that may be edited; "
+            f"`edits` in {environment.folder}/environment.toml permits: {globs}"
+        )
+    return f"the operators find no place in {len(files)} files of {environment.name}; name others"

@@ -1,0 +1,59 @@
+"""Where generated tasks are kept: in the environment's own pack, or in one beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from codegym.errors import UsageError
+from codegym.mutation.generate import Generated
+from codegym.tasks import Environment, PackInfo, is_pack, read_info, read_rows
+from codegym.tasks.pack import ROWS
+from codegym.tasks.rewriting import rewrite_pack
+from codegym.types import Task
+
+
+def place_for(environment: Environment, out: Path | None) -> Path:
+    """The folder of the pack that tasks of an environment go to.
+
+    Args:
+        environment: One of the user's own has its tasks with it; a bundled one is left as it is.
+        out: Another folder, where one is named.
+    """
+    if out is not None:
+        return out.expanduser().absolute()
+    own = Path.cwd() / ".codegym"
+    if environment.folder.parent == own / "environments":
+        return environment.folder
+    return own / "packs" / f"{environment.name}-generated"
+
+
+def tasks_in(folder: Path, environment: Environment) -> list[Task]:
+    """The tasks that a pack holds already.
+
+    Raises:
+        UsageError: They were made for the environment as it no longer is.
+        DataError: The pack is broken.
+    """
+    if not is_pack(folder):
+        return []
+    pinned = read_info(folder).environments.get(environment.name)
+    if pinned != environment.digest:
+        raise UsageError(
+            f"{folder} holds tasks of {'no ' if pinned is None else ''}{environment.name}"
+            f"{'' if pinned is None else ' as it was before it changed'}; name another folder with "
+            "--out, or remove the pack"
+        )
+    return list(read_rows(folder / ROWS))
+
+
+def pack(folder: Path, environment: Environment, generated: Generated) -> PackInfo:
+    """Add tasks to a pack, as its next version; those that it holds stay.
+
+    Raises:
+        UsageError: The folder cannot be written to.
+        DataError: A task is wrong.
+    """
+    held = {task.instance_id for task in tasks_in(folder, environment)}
+    new: Sequence[Task] = [task for task in generated.tasks if task.instance_id not in held]
+    return rewrite_pack(environment, new, folder=folder, operators=generated.operators)

@@ -1,0 +1,90 @@
+"""What can be said of candidates without running them: most of the bad ones fall here."""
+
+from __future__ import annotations
+
+import hashlib
+
+from codegym.mutation.baseline import Baseline
+from codegym.mutation.candidates import Candidate
+from codegym.mutation.coverage import lines_of
+from codegym.mutation.equivalence import same_code
+from codegym.mutation.trial import Reason
+from codegym.syntax import reparse
+from codegym.types import Tree
+
+#: Shorter pieces of code are in many places without being copies.
+_DISTINCTIVE_CHARS = 60
+
+
+class Screen:
+    """Looks at candidates in order; remembers which files they made.
+
+    Args:
+        baseline: Says which tests run an edit.
+        tree: The repository as it is.
+    """
+
+    def __init__(self, baseline: Baseline, tree: Tree) -> None:
+        self._baseline = baseline
+        self._tree = tree
+        self._made: set[str] = set()
+        self._pressed: dict[str, bytes] = {}
+
+    def fault(self, candidate: Candidate) -> Reason | None:
+        """Why a candidate is not worth running, or None."""
+        if not reparse(candidate.source, [candidate.edit]).is_clean:
+            return "does_not_parse"
+        try:
+            candidate.source.source.decode()
+            candidate.path.encode()
+        except UnicodeError:
+            return "not_text"
+        if candidate.digest in self._made:
+            return "duplicate"
+        self._made.add(candidate.digest)
+        if candidate.source.language == "python":
+            same = same_code(candidate.source.source, candidate.mutant)
+            if same is None:
+                return "does_not_parse"
+            if same:
+                return "equivalent"
+        if not self.covering(candidate):
+            return "uncovered"
+        return "copied" if self._is_elsewhere(candidate) else None
+
+    def covering(self, candidate: Candidate) -> frozenset[str]:
+        """Tests that pass and run the edit; all, where that is not known."""
+        passing = frozenset(self._baseline.seconds)
+        coverage = self._baseline.coverage
+        if coverage is None:
+            return passing
+        lines = lines_of(candidate.source, candidate.edit)
+        return passing & coverage.tests_of(candidate.path, lines)
+
+    def _is_elsewhere(self, candidate: Candidate) -> bool:
+        """Whether a feature that was taken away stands in the repository a second time."""
+        if candidate.kind != "ImplementFeature":
+            return False
+        edit = candidate.edit
+        gone = _pressed(candidate.source.source[edit.start : edit.end])
+        if len(gone) < _DISTINCTIVE_CHARS:
+            return False
+        return self._count(candidate.path, gone) > 1 or any(
+            self._count(path, gone) for path in self._tree if path != candidate.path
+        )
+
+    def _count(self, path: str, gone: bytes) -> int:
+        if path not in self._pressed:
+            self._pressed[path] = _pressed(self._tree[path].data)
+        return self._pressed[path].count(gone)
+
+
+def _pressed(data: bytes) -> bytes:
+    """Text without what differs between copies that are indented otherwise."""
+    return b"".join(data.split())
+
+
+def effect_of(candidate: Candidate, effect: str) -> str:
+    """What makes two tasks the same to a solver: the function, and how its tests fail."""
+    parts = f"{candidate.path}\0{candidate.function}\0{candidate.kind}\0{effect}"
+    return hashlib.sha256(parts.encode("utf-8", "surrogateescape")).hexdigest()[:16]

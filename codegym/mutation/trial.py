@@ -1,0 +1,186 @@
+"""Trying a candidate: does running it show a fault that some tests notice, the same every time?"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from codegym.errors import TaskError
+from codegym.grading.ready import Ready
+from codegym.grading.setting import Setting
+from codegym.grading.suites import SuiteRun
+from codegym.grading.trials import Observed, run_on, summarise
+from codegym.mutation.baseline import Baseline
+from codegym.mutation.candidates import Candidate
+from codegym.mutation.rows import draft
+from codegym.types import Change
+
+Reason = Literal[
+    "does_not_parse",
+    "equivalent",
+    "duplicate",
+    "not_text",
+    "copied",
+    "uncovered",
+    "survived",
+    "collection_error",
+    "timed_out",
+    "crashed",
+    "all_tests_fail",
+    "unstable",
+    "leak",
+    "same_effect",
+]
+
+#: What each reason means, for a person.
+REASONS: Mapping[Reason, str] = {
+    "does_not_parse": "what the edit leaves is no program",
+    "equivalent": "the edit changes nothing of what is run",
+    "duplicate": "another edit makes the very same file",
+    "not_text": "the file is not UTF-8, and a row holds text only",
+    "copied": "another file of the repository holds what was taken away",
+    "uncovered": "no test runs the edited lines",
+    "survived": "the tests that run the edited lines pass all the same",
+    "collection_error": "tests cannot be collected any more, so none of them can fail",
+    "timed_out": "the tests do not end in time",
+    "crashed": "the test runner itself stops",
+    "all_tests_fail": "no test passes any more",
+    "unstable": "the tests do not end alike every time",
+    "leak": "the task cannot be prepared without giving its answer away",
+    "same_effect": "another task in the same function fails the same tests in the same way",
+}
+
+#: Of these, what is seen before anything is run.
+UNFIT: tuple[Reason, ...] = (
+    "does_not_parse",
+    "equivalent",
+    "duplicate",
+    "not_text",
+    "copied",
+    "uncovered",
+)
+
+#: A run of chosen tests may take this many times what is expected, and so many seconds more.
+_PATIENCE, _GRACE_SEC = 5.0, 10.0
+#: Where the covering tests take this part of the suite's time, all of it is run at once.
+_MOST = 0.6
+_CONFIRMATIONS = 2
+_ADDRESS = re.compile(r"0x[0-9a-f]{4,}|/tmp/\S+|\d+\.\d{3,}")
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What running a candidate showed; the same whenever it is run.
+
+    Attributes:
+        reason: Why it is no task, or None.
+        detail: That in one sentence.
+        failing: Tests that pass without the edit and fail with it.
+        passing: Tests that pass either way.
+        effect: Hash of what the failing tests say.
+        example: Of the failing tests, the one that is told of.
+        message: What it said.
+    """
+
+    reason: Reason | None = None
+    detail: str = ""
+    failing: tuple[str, ...] = ()
+    passing: tuple[str, ...] = ()
+    effect: str = ""
+    example: str = ""
+    message: str = ""
+
+
+async def attempt(
+    setting: Setting, baseline: Baseline, candidate: Candidate, covering: frozenset[str]
+) -> Trial:
+    """Run a candidate: first the tests that run its lines, then the whole suite, as it is graded.
+
+    Args:
+        setting: Runs it; each run has a sandbox of its own.
+        baseline: What the tests do without the edit.
+        candidate: What is tried.
+        covering: Of the tests that pass without the edit, those that run the edited lines.
+
+    Raises:
+        SandboxError: The infrastructure broke, more than once.
+    """
+    expected = baseline.expected_sec(covering)
+    runs: list[SuiteRun] = []
+    if expected < _MOST * baseline.suite_sec:
+        first = await run_on(
+            setting,
+            baseline.ready,
+            [Change(candidate.path, candidate.mutant)],
+            ids=sorted(covering),
+            timeout_sec=min(baseline.suite.timeout_sec, _PATIENCE * expected + _GRACE_SEC),
+        )
+        found = _judged([first], baseline, covering)
+        if found.reason is not None:
+            return found
+    try:
+        ready = await setting.ready(draft(candidate, baseline.ready), baseline.ready.environment)
+        while len(runs) < _CONFIRMATIONS:
+            runs.append(await _whole(setting, ready, baseline))
+            found = _judged(runs, baseline, frozenset(baseline.seconds))
+            if found.reason is not None:
+                return found
+    except TaskError as error:
+        return Trial("leak", error.problem)
+    return found
+
+
+async def _whole(setting: Setting, ready: Ready, baseline: Baseline) -> SuiteRun:
+    limit = min(baseline.suite.timeout_sec, _PATIENCE * baseline.suite_sec + _GRACE_SEC)
+    return await run_on(setting, ready, timeout_sec=limit)
+
+
+def _judged(runs: list[SuiteRun], baseline: Baseline, wanted: frozenset[str]) -> Trial:
+    """What runs show of the tests that they were to run. Pure."""
+    seen = summarise(runs)
+    if refused := _refused(seen, wanted):
+        return refused
+    known = {one: seen.outcomes[one] for one in wanted if one in seen.outcomes}
+    failing = sorted(one for one, said in known.items() if said in ("failed", "error"))
+    passing = sorted(one for one, said in known.items() if said == "passed")
+    if wavering := sorted(seen.unstable & wanted):
+        return Trial("unstable", f"{wavering[0]} does not end alike every time")
+    if not failing:
+        return Trial("survived", f"{len(passing)} tests pass all the same")
+    if not passing and wanted == baseline.seconds.keys():
+        return Trial("all_tests_fail", f"all {len(failing)} of them")
+    messages = {one.id: one.message for one in runs[-1].records if one.id in failing}
+    example = min(failing, key=lambda one: (len(messages.get(one, "")), one))
+    return Trial(
+        failing=tuple(failing),
+        passing=tuple(passing),
+        effect=_effect(messages),
+        example=example,
+        message=messages.get(example, ""),
+    )
+
+
+def _refused(seen: Observed, wanted: frozenset[str]) -> Trial | None:
+    if seen.timed_out:
+        return Trial("timed_out", seen.problem)
+    if seen.uncollected:
+        return Trial("collection_error", f"{min(seen.uncollected)} cannot be collected")
+    if seen.problem:
+        return Trial("crashed", seen.problem)
+    gone = wanted - seen.outcomes.keys() - seen.unstable
+    if gone:
+        return Trial("collection_error", f"{min(gone)} is not there any more")
+    return None
+
+
+def _effect(messages: Mapping[str, str]) -> str:
+    """A hash of failures, apart from where they are raised and from what differs each time."""
+    total = hashlib.sha256()
+    for test_id in sorted(messages):
+        lines = (line for line in messages[test_id].splitlines() if line.startswith("E "))
+        said = _ADDRESS.sub("", "\n".join(lines))
+        total.update(f"{test_id}\0{said}\0".encode("utf-8", "replace"))
+    return total.hexdigest()

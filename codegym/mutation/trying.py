@@ -1,0 +1,103 @@
+"""Runs candidates, several at once, and keeps what that showed: a stopped run goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+from collections import deque
+from collections.abc import AsyncGenerator, Iterator
+from dataclasses import asdict
+from pathlib import Path
+
+from codegym.grading.setting import Setting
+from codegym.mutation.baseline import Baseline
+from codegym.mutation.candidates import Candidate
+from codegym.mutation.rows import GENERATOR_VERSION
+from codegym.mutation.screening import Screen
+from codegym.mutation.trial import Trial, attempt
+from codegym.store import LayerStore
+
+_RECORD = "trial.json"
+#: So many are begun for each that can run: one that takes long holds up only what comes of others.
+_AHEAD = 3
+
+
+class Trying:
+    """Tries candidates in order.
+
+    Args:
+        setting: Runs them.
+        baseline: What the tests do without an edit.
+        screen: Says which are not worth running.
+        store: Keeps what runs showed, by environment and edit: for other seeds too.
+        workers: How many run at once.
+    """
+
+    def __init__(
+        self, setting: Setting, baseline: Baseline, screen: Screen, store: LayerStore, workers: int
+    ) -> None:
+        self._setting = setting
+        self._baseline = baseline
+        self._screen = screen
+        self._store = store
+        self._workers = workers
+        self._free = asyncio.Semaphore(workers)
+        environment = baseline.ready.environment
+        self._scope = [GENERATOR_VERSION, environment.digest, sorted(baseline.seconds)]
+
+    async def in_order(
+        self, candidates: Iterator[Candidate]
+    ) -> AsyncGenerator[tuple[Candidate, Trial], None]:
+        """Each candidate with what became of it, in their order whichever ends first.
+
+        Raises:
+            SandboxError: The infrastructure broke, more than once.
+        """
+        waiting: deque[tuple[Candidate, Trial | asyncio.Task[Trial]]] = deque()
+        running = 0
+        try:
+            while True:
+                while running < _AHEAD * self._workers:
+                    candidate = next(candidates, None)
+                    if candidate is None:
+                        break
+                    reason = self._screen.fault(candidate)
+                    begun = None if reason else asyncio.create_task(self._one(candidate))
+                    running += begun is not None
+                    waiting.append((candidate, begun or Trial(reason)))
+                if not waiting:
+                    return
+                candidate, outcome = waiting.popleft()
+                if isinstance(outcome, asyncio.Task):
+                    running -= 1
+                    outcome = await outcome
+                yield candidate, outcome
+        finally:
+            left = [one for _, one in waiting if isinstance(one, asyncio.Task)]
+            for one in left:
+                one.cancel()
+            await asyncio.gather(*left, return_exceptions=True)
+
+    async def _one(self, candidate: Candidate) -> Trial:
+        """What is known of a candidate; else what running it shows."""
+        content = json.dumps([*self._scope, candidate.kind, candidate.digest])
+        key = f"trial-{hashlib.sha256(content.encode()).hexdigest()}"
+        found = self._store.find(key)
+        if found is None:
+            covering = self._screen.covering(candidate)
+            async with self._free:
+                trial = await attempt(self._setting, self._baseline, candidate, covering)
+            text = json.dumps(asdict(trial))
+            found = self._store.publish(key, lambda folder: _write(folder / _RECORD, text))
+        return _read(found / _RECORD)
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text)
+
+
+def _read(path: Path) -> Trial:
+    fields = json.loads(path.read_text())
+    failing, passing = tuple(fields.pop("failing")), tuple(fields.pop("passing"))
+    return Trial(failing=failing, passing=passing, **fields)
