@@ -65,8 +65,16 @@ async def from_patch(
     progress.note(f"running the tests of {environment.name} with and without the bug")
     proof = await _prove(setting, environment, candidate)
     if proof.task is None:
-        raise UsageError(f"{patch}: no task: {proof.detail}")
+        raise UsageError(f"{patch}: no task: {_why(proof)}")
     return FromPatch(proof.task, rewrite_pack(environment, [proof.task]))
+
+
+def _why(proof: Proof) -> str:
+    if proof.reason == "no_failing_test":
+        return "every test passes with the bug in it; a task needs one that notices"
+    if proof.reason == "collection_error":
+        return f"with the bug in it tests cannot be collected, and must run to fail: {proof.detail}"
+    return f"{proof.detail} (the change is the repair of the bug)"
 
 
 def _head_tree(environment: Environment) -> Tree:

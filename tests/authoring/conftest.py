@@ -1,0 +1,129 @@
+"""Environments with histories of one's own, real sandboxes, and an index on this machine."""
+
+import hashlib
+import io
+import os
+import shutil
+import tarfile
+from pathlib import Path
+
+import pytest
+from support import git, make_tiny_environment
+
+from codegym.grading.setting import Setting
+from codegym.sandbox.backends import pick
+from codegym.tasks import load_environment
+
+
+@pytest.fixture
+async def setting():
+    made = Setting(pick())
+    yield made
+    await made.close()
+
+
+@pytest.fixture
+def at_home(tmp_path, monkeypatch):
+    """An empty folder of the user's, in which the tests run."""
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.chdir(home)
+    return home
+
+
+@pytest.fixture
+def tiny(at_home):
+    """The tiny environment, at a place where its name is known; no tasks yet."""
+    return make_tiny_environment(at_home / ".codegym" / "environments" / "tiny")
+
+
+@pytest.fixture
+def with_commits(tiny, tmp_path):
+    """Adds commits (message and files; None deletes) to tiny's history."""
+
+    def add(*commits, timeout_sec=60.0):
+        repository = tmp_path / "repository"
+        repository.mkdir()
+        git(repository, "init", "-q", "-b", "main")
+        git(repository, "fast-import", "--quiet", stdin=tiny.history.read_text())
+        git(repository, "reset", "-q", "--hard", "main")
+        for day, (message, files) in enumerate(commits, start=1):
+            for name, text in files.items():
+                path = repository / name
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.unlink() if text is None else path.write_text(text)
+            git(repository, "add", "-A")
+            date = f"2024-02-{day:02}T12:00:00+0000"
+            git(repository, "commit", "-q", "-m", message, date=date)
+        head = git(repository, "rev-parse", "HEAD").strip()
+        tiny.history.write_text(git(repository, "fast-export", "main"))
+        toml = tiny.folder / "environment.toml"
+        text = toml.read_text().replace(tiny.head, head)
+        toml.write_text(text.replace("timeout_sec = 60.0", f"timeout_sec = {timeout_sec}"))
+        shutil.rmtree(repository)
+        return load_environment(tiny.folder)
+
+    return add
+
+
+def archive(files, *, folder="pkg-1.0", extra=()) -> bytes:
+    """A source distribution: path to text, all in one folder, and entries as they are."""
+    raw = io.BytesIO()
+    with tarfile.open(fileobj=raw, mode="w:gz") as tar:
+        for name, text in files.items():
+            data = text.encode() if isinstance(text, str) else text
+            entry = tarfile.TarInfo(f"{folder}/{name}")
+            entry.size, entry.mtime = len(data), 1_700_000_000
+            tar.addfile(entry, io.BytesIO(data))
+        for entry, data in extra:
+            entry.size = len(data)
+            tar.addfile(entry, io.BytesIO(data))
+    return raw.getvalue()
+
+
+@pytest.fixture
+def sdist():
+    """Makes source distributions."""
+    return archive
+
+
+@pytest.fixture
+def serve_files(tmp_path, monkeypatch):
+    """Publishes archives on a ``file:`` index that pip is told of, beside its own."""
+    root = tmp_path / "index"
+
+    def publish(name: str, filename: str, data: bytes, sha256: str = "") -> str:
+        folder = root / name
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / filename).write_bytes(data)
+        digest = sha256 or hashlib.sha256(data).hexdigest()
+        page = folder / "index.html"
+        before = page.read_text() if page.exists() else ""
+        page.write_text(f'{before}<a href="{filename}#sha256={digest}">{filename}</a>\n')
+        before = os.environ.get("PIP_EXTRA_INDEX_URL", "")
+        monkeypatch.setenv("PIP_EXTRA_INDEX_URL", f"{before} {root.as_uri()}/".strip())
+        return root.as_uri()
+
+    return publish
+
+
+@pytest.fixture(scope="session")
+def index():
+    """Needs the index that the user's pip uses. Where CI says so, it must be there."""
+    from codegym.authoring.packages.fetching import Fetcher
+    from codegym.authoring.packages.settings import pip_settings
+    from codegym.errors import UnavailableError
+
+    try:
+        settings = pip_settings()
+        for address in settings.indexes[:1]:
+            Fetcher(settings).get(f"{address}toolz/", max_bytes=64 * 1024**2)
+    except UnavailableError as error:
+        if os.environ.get("CI"):
+            raise
+        pytest.skip(f"NO PACKAGE INDEX IS REACHABLE: {error}")
+
+
+@pytest.fixture
+def scratch(tmp_path) -> Path:
+    return tmp_path
