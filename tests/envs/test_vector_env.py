@@ -3,6 +3,7 @@
 import gymnasium as gym
 import numpy as np
 import pytest
+from children import make_tiny_env
 from gymnasium.vector import AsyncVectorEnv, AutoresetMode, SyncVectorEnv
 
 import codegym
@@ -222,14 +223,10 @@ def drive(envs):
     return seen
 
 
-def one():
-    return gym.make(ID, tasks="tiny", max_output_chars=2000)
-
-
 @pytest.mark.parametrize("mode", list(AutoresetMode)[:2])
 def test_ours_and_gymnasiums_own_say_the_same(make, mode):
     ours = drive(make(2, autoreset_mode=mode, max_output_chars=2000))
-    stock = SyncVectorEnv([one, one], autoreset_mode=mode)
+    stock = SyncVectorEnv([make_tiny_env, make_tiny_env], autoreset_mode=mode)
     try:
         assert drive(stock) == ours
     finally:
@@ -239,7 +236,9 @@ def test_ours_and_gymnasiums_own_say_the_same(make, mode):
 @pytest.mark.parametrize("shared_memory", [False, True])
 def test_gymnasiums_own_in_processes(make, shared_memory):
     ours = drive(make(2, max_output_chars=2000))
-    stock = AsyncVectorEnv([one, one], shared_memory=shared_memory, context="spawn")
+    stock = AsyncVectorEnv(
+        [make_tiny_env, make_tiny_env], shared_memory=shared_memory, context="spawn"
+    )
     try:
         assert drive(stock) == ours
     finally:

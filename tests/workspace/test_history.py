@@ -9,6 +9,7 @@ import os
 from pathlib import Path
 
 import pytest
+from children import open_history_together
 
 from codegym.errors import DataError, NotFoundError, UsageError
 from codegym.tasks import Environment, load_environment
@@ -68,16 +69,13 @@ def test_trees_are_gits(folder, cache):
             assert file.data == git.run("cat-file", "blob", oid, folder=history.path)
 
 
-def _open(folder: str, start, results) -> None:
-    start.wait()
-    results.put(str(open_history(load_environment(Path(folder))).path))
-
-
 def test_two_processes_import_once(environment, cache):
     context = multiprocessing.get_context("spawn")
     start, results = context.Event(), context.Queue()
     workers = [
-        context.Process(target=_open, args=(str(environment.folder), start, results))
+        context.Process(
+            target=open_history_together, args=(str(environment.folder), start, results)
+        )
         for _ in range(2)
     ]
     for worker in workers:

@@ -11,10 +11,12 @@ the *next* sandbox's group already: what it starts is born there.
 from __future__ import annotations
 
 import os
+import time
 from dataclasses import dataclass
 
 _V1 = ("memory", "cpu", "pids")
 _PERIOD_US = 100_000
+_ATTEMPTS, _PAUSE_SEC = 200, 0.02
 
 
 @dataclass(frozen=True)
@@ -82,15 +84,21 @@ def open_roots(owner: tuple[int, int]) -> tuple[Root, ...]:
 
 
 def close_roots(roots: tuple[Root, ...]) -> None:
-    """Remove the folders; whoever made them calls this once all sandboxes are gone."""
+    """Remove the folders; whoever made them calls this once all sandboxes are gone.
+
+    A process that is dead can keep its group for a moment more.
+    """
     for root in roots:
-        try:
-            for entry in os.scandir(root.path):
-                if entry.is_dir():
-                    os.rmdir(entry.path)
-            os.rmdir(root.path)
-        except OSError:  # already gone
-            continue
+        for _ in range(_ATTEMPTS):
+            try:
+                for entry in os.scandir(root.path):
+                    if entry.is_dir():
+                        os.rmdir(entry.path)
+                os.rmdir(root.path)
+            except FileNotFoundError:
+                break
+            except OSError:
+                time.sleep(_PAUSE_SEC)
 
 
 def _open_root(path: str, controllers: set[str], version: int, owner: tuple[int, int]) -> Root:
