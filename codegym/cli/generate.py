@@ -90,7 +90,11 @@ def generate(
                     progress=steps,
                 )
 
-    result = asyncio.run(make())
+    try:
+        result = asyncio.run(make())
+    except KeyboardInterrupt:
+        console(stderr=True).print("stopped; the same command goes on from here")
+        raise
     if not result.tasks:
         raise UsageError(f"no edit of {home.name} becomes a task: {_funnel(result)}")
     pack = mutation.pack(folder, home, result)

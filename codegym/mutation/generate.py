@@ -105,6 +105,8 @@ async def generate(
             if gathering.take(candidate, trial):
                 name = candidate.operator.rpartition(".")[2]
                 progress.advance(f"{name} in {candidate.path}")
+            else:
+                progress.note(f"{candidate.path}: {trial.reason}")
             if len(gathering.tasks) >= count:
                 break
     return Generated(

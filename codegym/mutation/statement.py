@@ -9,11 +9,13 @@ from collections.abc import Iterator
 from tree_sitter import Node
 
 from codegym.mutation.candidates import Candidate
+from codegym.mutation.trial import raised
 from codegym.syntax import Parsed, grammar, parse, statement_at, walk
 from codegym.types import Tree
 
 _MAX_LINES = 30
 _MAX_SAID = 12
+_ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
 #: A frame of a traceback, as pytest writes it short: file, line and function.
 _FRAME = re.compile(r"^([^\s:][^:]*):(\d+): ", re.MULTILINE)
 
@@ -47,9 +49,9 @@ def _feature(candidate: Candidate) -> str:
 
 
 def _said(message: str) -> list[str]:
-    """What was raised: the lines that pytest marks, without its mark."""
-    lines = [line[1:].strip() for line in message.splitlines() if line.startswith("E ")]
-    return [line for line in lines if line][:_MAX_SAID]
+    """What was raised, without what differs each time and what is said of the test runner."""
+    lines = (_ADDRESS.sub("0x...", line) for line in raised(message))
+    return [line for line in lines if line and not line.startswith("Use -v")][:_MAX_SAID]
 
 
 def _reproduction(language: str, tree: Tree, example: str, message: str) -> str:
