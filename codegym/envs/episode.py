@@ -152,7 +152,7 @@ class Episode:
             await closing
         options, self._ready = self.options, ready
         protected, tools = ready.environment.edits.protected, tuple(options.toolbox.tools)
-        instruction = kinds.instruction(task, tools, protected, ready.prepared.features)
+        instruction = kinds.instruction(ready.task, tools, protected, ready.prepared.features)
         self._log = Log.begin(
             task.instance_id, seed, instruction, options.max_steps, options.max_output_chars
         )
@@ -268,7 +268,7 @@ class Episode:
 
         return Workbench(
             box,
-            shown_tests=ready.shown_tests,
+            shown_tests=kinds.shown_tests(ready.task),
             run_tests=run,
             timeout_sec=min(
                 options.command_timeout_sec,

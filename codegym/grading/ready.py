@@ -8,7 +8,6 @@ from functools import cached_property
 from codegym.grading.scene import Scene
 from codegym.tasks import Environment, Suite
 from codegym.types import WORKSPACE, Image, Runner, SandboxSpec, Task
-from codegym.workspace.hiding import places
 from codegym.workspace.prepare import Prepared
 
 
@@ -17,7 +16,7 @@ class Ready:
     """A task made ready.
 
     Attributes:
-        task: The row, as it is presented.
+        task: The row, as it is presented; ``hidden`` has all that are not in the workspace, too.
         environment: Whose it is.
         suite: The suite that has its tests.
         image: What its sandboxes start from.
@@ -37,18 +36,6 @@ class Ready:
         """What changes are judged from."""
         trees = self.prepared.start_tree, self.prepared.grading_tree
         return Scene.of(self.environment, self.suite, *trees)
-
-    @cached_property
-    def shown_tests(self) -> tuple[str, ...]:
-        """Test ids that a policy may know of: not hidden, nor in a file that was left out."""
-        start, grading = self.prepared.start_tree, self.prepared.grading_tree
-        out = grading.keys() - start.keys()
-        subdir, task = self.environment.subdir, self.task
-        return tuple(
-            test
-            for test in task.test_ids
-            if test not in task.hidden and out.isdisjoint(places([test], subdir))
-        )
 
     @property
     def start_spec(self) -> SandboxSpec:

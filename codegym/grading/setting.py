@@ -20,6 +20,7 @@ from codegym.store import LayerStore
 from codegym.tasks import Environment
 from codegym.tasks.sources import environment as environment_named
 from codegym.types import Grade, Image, Manifest, Task, Trajectory, Tree
+from codegym.workspace.hiding import unseen_tests
 from codegym.workspace.prepare import Workshop
 
 __all__ = ["Ready", "Setting"]
@@ -99,7 +100,9 @@ class Setting:
         # Commands of the environment see the policy's tree: the answer is in no layer.
         tree = prepared.start_tree if home.image.install or home.image.build else None
         image = await self._image(home, prepared.digest if tree else "", tree)
-        return Ready(task, home, suite, image, prepared, runner(suite.runner))
+        unseen = unseen_tests(task, prepared.start_tree, prepared.grading_tree, home.subdir)
+        shown = replace(task, hidden=task.hidden | unseen)
+        return Ready(shown, home, suite, image, prepared, runner(suite.runner))
 
     async def _image(self, home: Environment, variant: str, tree: Tree | None) -> Image:
         key = f"{home.digest} {variant}"

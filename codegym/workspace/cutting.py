@@ -56,6 +56,7 @@ def cut(
         if key in wanted:
             found.setdefault(key, []).append(node)
     gone = {node for nodes in found.values() for node in nodes}
+    gone |= _emptied(tree, gone)
     if orphans and gone:
         gone |= _orphans(tree, gone)
     text = _without(source, tree, gone)
@@ -103,6 +104,20 @@ def _blocks(node: ast.AST) -> Iterator[list[ast.stmt]]:
             yield inner
     for part in (*getattr(node, "handlers", ()), *getattr(node, "cases", ())):
         yield part.body
+
+
+def _emptied(tree: ast.Module, gone: set[ast.stmt]) -> set[ast.stmt]:
+    """Classes that lose all their functions, and that nothing else needs."""
+    emptied: set[ast.stmt] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef) and node not in gone:
+            functions = [inner for _, inner in _functions(node.body, ())]
+            if functions and gone.issuperset(functions):
+                emptied.add(node)
+    if not emptied:
+        return emptied
+    needed = {name for one in tree.body for name in _mentioned(one, gone | emptied)}
+    return {node for node in emptied if not _defined(node) & needed}
 
 
 def _orphans(tree: ast.Module, gone: set[ast.stmt]) -> set[ast.stmt]:

@@ -7,20 +7,21 @@ one that inherits a hidden test from elsewhere; there the test is taken out too.
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Collection
+from collections.abc import Collection, Container
 
 from codegym.errors import TaskError
 from codegym.types import File, Task, Tree
-from codegym.workspace.cutting import cut
+from codegym.workspace.cutting import cut, functions_of
 
 Names = tuple[str, ...]
 
 
-def hide_tests(tree: Tree, task: Task, subdir: str) -> Tree:
+def hide_tests(tree: Tree, graded: Tree, task: Task, subdir: str) -> Tree:
     """The tree without the task's hidden tests.
 
     Args:
-        tree: A workspace.
+        tree: A workspace, which need not have them.
+        graded: The same with all tests.
         task: Its ``hidden`` says which.
         subdir: The project's folder, which test ids are relative to.
 
@@ -43,7 +44,9 @@ def hide_tests(tree: Tree, task: Task, subdir: str) -> Tree:
             raise TaskError(
                 task.instance_id, f"a hidden test lies in {real}, which is no test file"
             )
-        left, missed = _hidden(real, file, names, tree)
+        added = functions_of(graded[real].data) if real in graded and tree is not graded else None
+        names = {each for each in names if ".".join(each) not in (added or ()) or _has(file, each)}
+        left, missed = _hidden(real, file, names, tree) if names else (file.data, set())
         strayed |= missed
         if left is None:
             del kept[real]
@@ -55,6 +58,45 @@ def hide_tests(tree: Tree, task: Task, subdir: str) -> Tree:
             kept[path] = File(found.source, kept[path].mode)
     gone = {tree[path].data for path in tree if path not in kept or kept[path] != tree[path]}
     return {path: file for path, file in kept.items() if not (gone and file.data in gone)}
+
+
+def unseen_tests(task: Task, start: Tree, graded: Tree, subdir: str) -> frozenset[str]:
+    """The task's tests that are not in a start tree, those hidden by the row apart.
+
+    Args:
+        task: The task, as it is presented.
+        start: What a policy is given.
+        graded: The same with all tests.
+        subdir: The project's folder, which test ids are relative to.
+
+    Returns:
+        Ids whose function is not there; and, where the kind does not show the row's own tests, ids
+        with parameters that those tests may have added.
+    """
+    if start is graded or start == graded:
+        return frozenset()
+    changed = {path for path in graded if start.get(path) != graded[path] and is_test_file(path)}
+    known = {test: _place(test, subdir) for test in task.test_ids if test not in task.hidden}
+    support = changed - {path for path, _ in known.values()}
+    functions: dict[str, Container[str]] = {}
+    unseen = set()
+    for test, (path, name) in known.items():
+        file = start.get(path)
+        if path in graded and file is None:
+            unseen.add(test)
+        elif file is not None and path.endswith(".py") and (path in changed or support):
+            if path not in functions:
+                functions[path] = functions_of(file.data) or {}
+            added = "[" in test and task.kind == "FixIssue"
+            if added or (path in changed and name not in functions[path]):
+                unseen.add(test)
+    return frozenset(unseen)
+
+
+def _place(test: str, subdir: str) -> tuple[str, str]:
+    """A test's file and qualified name."""
+    ((path, names),) = places([test], subdir).items()
+    return path, ".".join(*names)
 
 
 def places(ids: Collection[str], subdir: str) -> dict[str, set[Names]]:
@@ -73,6 +115,12 @@ def is_test_file(path: str) -> bool:
     stem = name.partition(".")[0]
     named = stem.startswith("test") or stem.endswith(("test", "tests", "spec"))
     return named or any(part in ("test", "tests", "testing", "__tests__") for part in folders)
+
+
+def _has(file: File, names: Names) -> bool:
+    """Whether a file defines a function, or cannot be read."""
+    functions = functions_of(file.data)
+    return functions is None or ".".join(names) in functions
 
 
 def _is_python_test(path: str) -> bool:
@@ -113,5 +161,7 @@ def _is_imported(path: str, tree: Tree) -> bool:
     """Whether another file may need it."""
     stem = path.rpartition("/")[2].removesuffix(".py").encode()
     return any(
-        stem in file.data for other, file in tree.items() if other != path and other.endswith(".py")
+        stem in file.data
+        for other, file in tree.items()
+        if other != path and other.endswith(".py") and file.mode != "120000"
     )
