@@ -16,7 +16,7 @@ from codegym.mutation.operators.python.nodes import (
     text,
     within,
 )
-from codegym.syntax import Edit
+from codegym.syntax import Edit, ancestors
 
 _INERT = frozenset({"type", "decorator", "parameters", "lambda_parameters"})
 _TARGETS = ("left", "alias", "name")
@@ -29,16 +29,17 @@ def wrong_variable(node: Node, source: bytes, rng: np.random.Generator) -> Itera
     body = node.child_by_field_name("body")
     if body is None:
         return
-    known = dict.fromkeys(_parameters(node, source))
+    known = dict.fromkeys(_parameters(node, source), body.start_byte)  # name to where it is set
     for found in within(body, stop=SCOPES | _INERT | COMPREHENSIONS):
         if found.type != "identifier":
             continue
         name = text(found, source)
         if _is_target(found):
-            known[name] = None
-        elif name in known and _is_read(found):
-            others = [other for other in known if other != name and other not in _NEVER]
-            if name not in _NEVER and others:
+            known.setdefault(name, _set_from(found))
+        elif name in known and name not in _NEVER and _is_read(found):
+            there = [other for other, start in known.items() if start <= found.start_byte]
+            others = [other for other in there if other != name and other not in _NEVER]
+            if others:
                 yield replaced(found, one_of(others, rng))
 
 
@@ -67,6 +68,16 @@ def _is_target(node: Node) -> bool:
     if parent.type == "as_pattern_target":
         return True
     return any(parent.child_by_field_name(field) == child for field in _TARGETS)
+
+
+def _set_from(target: Node) -> int:
+    """Where a variable has its value: after the whole of an assignment."""
+    for around in ancestors(target):
+        if around.type in ("assignment", "named_expression"):
+            return around.end_byte
+        if around.type == "block":
+            break
+    return target.end_byte
 
 
 def _is_read(node: Node) -> bool:
