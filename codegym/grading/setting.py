@@ -101,7 +101,7 @@ class Setting:
         tree = prepared.start_tree if home.image.install or home.image.build else None
         image = await self._image(home, prepared.digest if tree else "", tree)
         unseen = unseen_tests(task, prepared.start_tree, prepared.grading_tree, home.subdir)
-        shown = replace(task, hidden=task.hidden | unseen)
+        shown = replace(task, hidden=task.hidden | unseen) if unseen else task
         return Ready(shown, home, suite, image, prepared, runner(suite.runner))
 
     async def _image(self, home: Environment, variant: str, tree: Tree | None) -> Image:
