@@ -1,4 +1,4 @@
-"""Writes the reference of commands from the commands themselves, so that it cannot drift."""
+"""Writes the reference of commands and operators from the code itself, so that it cannot drift."""
 
 from __future__ import annotations
 
@@ -11,7 +11,22 @@ import typer
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     """MkDocs calls this for each page."""
-    return markdown + reference() if page.file.src_uri == "reference/cli.md" else markdown
+    made = {"reference/cli.md": reference, "reference/operators.md": operators}
+    make = made.get(page.file.src_uri)
+    return markdown + make() if make else markdown
+
+
+def operators() -> str:
+    """All operators of mutation that come with CodeGym, as a table."""
+    from codegym.mutation.operators.registry import BUILTIN
+    from codegym.plugins import load
+
+    rows = []
+    for name in BUILTIN:
+        found: Any = load("operators", name, BUILTIN)
+        said = " ".join((inspect.getdoc(found.find) or "").split()).replace("``", "`")
+        rows.append(f"| `{name}` | {found.kind} | {found.tier} | {said} |")
+    return "\n".join(["\n| operator | makes | tier | what it does |", "|---|---|---|---|", *rows])
 
 
 def reference() -> str:

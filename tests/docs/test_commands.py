@@ -57,3 +57,12 @@ def test_the_reference_has_every_command_and_option(root, monkeypatch):
         missing += [f"{path} {name}" for name in names if f"`{name}" not in section]
     assert missing == []
     assert len(commands) >= 10
+
+
+def test_the_reference_has_every_operator(monkeypatch):
+    from codegym.mutation.operators.registry import BUILTIN
+
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    rows = importlib.import_module("hooks").operators().splitlines()[3:]
+    assert [row.split("`")[1] for row in rows] == list(BUILTIN)
+    assert all(len(row.split(" | ")[3]) > 10 for row in rows)
