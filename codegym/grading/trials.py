@@ -80,9 +80,10 @@ def _problem(run: SuiteRun) -> str:
 
 
 def last_line(text: str) -> str:
-    """The last line that says anything, bounded: where a traceback tells what was raised."""
+    """The last line that tells of an error, else the last that says anything; bounded."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1].removeprefix("E ").strip()[:_SHOWN_CHARS] if lines else ""
+    telling = [line for line in lines if "error" in line.lower()] or lines
+    return telling[-1].removeprefix("E ").strip()[:_SHOWN_CHARS] if telling else ""
 
 
 async def run_on(

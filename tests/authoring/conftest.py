@@ -5,7 +5,6 @@ import io
 import os
 import shutil
 import tarfile
-from pathlib import Path
 
 import pytest
 from support import git, make_tiny_environment
@@ -91,18 +90,17 @@ def sdist():
 def serve_files(tmp_path, monkeypatch):
     """Publishes archives on a ``file:`` index that pip is told of, beside its own."""
     root = tmp_path / "index"
+    before = os.environ.get("PIP_EXTRA_INDEX_URL", "")
+    monkeypatch.setenv("PIP_EXTRA_INDEX_URL", f"{before} {root.as_uri()}/".strip())
 
-    def publish(name: str, filename: str, data: bytes, sha256: str = "") -> str:
+    def publish(name: str, filename: str, data: bytes, sha256: str = "") -> None:
         folder = root / name
         folder.mkdir(parents=True, exist_ok=True)
         (folder / filename).write_bytes(data)
         digest = sha256 or hashlib.sha256(data).hexdigest()
         page = folder / "index.html"
-        before = page.read_text() if page.exists() else ""
-        page.write_text(f'{before}<a href="{filename}#sha256={digest}">{filename}</a>\n')
-        before = os.environ.get("PIP_EXTRA_INDEX_URL", "")
-        monkeypatch.setenv("PIP_EXTRA_INDEX_URL", f"{before} {root.as_uri()}/".strip())
-        return root.as_uri()
+        listed = page.read_text() if page.exists() else ""
+        page.write_text(f'{listed}<a href="{filename}#sha256={digest}">{filename}</a>\n')
 
     return publish
 
@@ -122,8 +120,3 @@ def index():
         if os.environ.get("CI"):
             raise
         pytest.skip(f"NO PACKAGE INDEX IS REACHABLE: {error}")
-
-
-@pytest.fixture
-def scratch(tmp_path) -> Path:
-    return tmp_path

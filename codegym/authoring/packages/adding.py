@@ -29,7 +29,7 @@ from codegym.authoring.proving import REPEATS, UNKNOWN_TESTS
 from codegym.errors import DataError, UsageError
 from codegym.grading.progress import SILENT, Progress
 from codegym.grading.setting import Ready, Setting
-from codegym.grading.trials import Observed, retried, run_on, summarise
+from codegym.grading.trials import Observed, last_line, retried, run_on, summarise
 from codegym.sandbox.images import Pin, refusal, shared_functions
 from codegym.sandbox.images.lock import normalise
 from codegym.store import LayerStore
@@ -226,7 +226,7 @@ def _deselectable(excluded: Mapping[str, str], passing: frozenset[str]) -> tuple
 def _nothing_passes(seen: Observed) -> str:
     if seen.problem:
         return f"its tests do not run. {seen.problem}"
-    if seen.uncollected:
+    if seen.uncollected and not seen.outcomes:
         path, said = next(iter(seen.uncollected.items()))
-        return f"its tests cannot be collected. {path}: {said.strip()[-300:]}"
+        return f"its tests cannot be collected. {path}: {last_line(said)}"
     return f"of its {len(seen.outcomes)} tests, none passes every time"

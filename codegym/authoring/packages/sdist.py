@@ -62,9 +62,12 @@ def unpack_sdist(data: bytes, name: str) -> Unpacked:
 
 
 def _expanded(data: bytes, name: str) -> bytes:
-    whole = zlib.decompressobj(_GZIP).decompress(data, MAX_UNPACKED_BYTES + 1)
+    reader = zlib.decompressobj(_GZIP)
+    whole = reader.decompress(data, MAX_UNPACKED_BYTES + 1)
     if len(whole) > MAX_UNPACKED_BYTES:
         raise DataError(name, f"unpacks to more than {MAX_UNPACKED_BYTES // 1024**2} MiB")
+    if not reader.eof:
+        raise EOFError("it is cut off")
     return whole
 
 
