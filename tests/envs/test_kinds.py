@@ -1,6 +1,7 @@
 """What is told, and which rows can be told as what."""
 
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -90,3 +91,65 @@ def test_presenting_as_its_own_kind_changes_nothing():
     row = task()
     assert kinds.present(row, "FixTests") is row
     assert kinds.present(row, "Tasks") is row
+
+
+# What FixIssue and ImplementFeature hide
+
+
+def test_fix_issue_needs_a_statement_and_hides_every_failing_test():
+    rows = [task(problem_statement="It breaks."), task(problem_statement=" \n")]
+    with pytest.raises(UsageError, match=r"1 of 2 rows .* FixIssue .*no problem statement"):
+        kinds.check_rows(rows, "FixIssue")
+    shown = kinds.present(rows[0], "FixIssue")
+    assert (shown.kind, shown.hidden) == ("FixIssue", {"t.py::a", "t.py::b"})
+    assert kinds.shown_tests(shown) == ("t.py::c",)
+    text = kinds.instruction(shown, TOOLS, ())
+    assert "It breaks." in text
+    assert "t.py::" not in text
+
+
+def test_a_hidden_test_takes_those_of_the_same_function_with_it():
+    ids = ("t.py::a[1]", "t.py::a[2]", "t.py::aa[1]")
+    row = task(fail=ids[:1], passing=ids[1:], problem_statement="x", kind="FixIssue")
+    assert kinds.present(row, "Tasks").hidden == {"t.py::a[1]", "t.py::a[2]"}
+    partly = task(fail=ids[:2], hidden=ids[:1])
+    with pytest.raises(UsageError, match="hidden"):
+        kinds.present(partly, "FixTests")
+
+
+def test_implement_feature_says_what_is_missing():
+    with pytest.raises(UsageError, match=r"1 of 1 rows .*it is a FixTests row"):
+        kinds.check_rows([task()], "ImplementFeature")
+    row = task(kind="ImplementFeature", problem_statement="Write it.", hidden=["t.py::b"])
+    text = kinds.instruction(row, TOOLS, (), ["src/m.py::Box.area"])
+    assert "What is to be implemented:\n- src/m.py::Box.area\n" in text
+    assert "Write it." in text
+    assert "Failing tests (1):\n- t.py::a\n" in text
+    bare = task(kind="ImplementFeature", hidden=["t.py::a", "t.py::b"])
+    patched = replace(bare, patch="--- a/src/m.py\n+++ b/src/m.py\n@@ -1 +1 @@\n-x\n+SECRET\n")
+    text = kinds.instruction(patched, TOOLS, ())
+    assert "It belongs into: src/m.py" in text
+    assert "SECRET" not in text
+
+
+NAMES = st.from_regex(r"test_[a-z]{2,6}", fullmatch=True)
+
+
+@given(st.lists(NAMES, min_size=1, max_size=4, unique=True), st.text(), st.data())
+def test_no_statement_names_a_hidden_test(names, around, data):
+    ids = [f"tests/test_x.py::T::{name}" for name in names]
+    ids = [data.draw(st.sampled_from([test, f"{test}[a-1]"])) for test in ids]
+    told = [
+        data.draw(st.sampled_from([test, test.partition("[")[0], name]))
+        for test, name in zip(ids, names, strict=True)
+    ]
+    statement = f"{around} see {' and '.join(told)}. {around}"
+    row = kinds.present(task(fail=ids, passing=(), problem_statement=statement), "FixIssue")
+    words = set(re.findall(r"\w+", kinds.instruction(row, TOOLS, ())))
+    assert not words & set(names) - set(re.findall(r"\w+", around))
+
+
+def test_a_statement_keeps_names_that_only_look_alike():
+    row = task(fail=["t.py::test_get"], problem_statement="test_getter and get and test_get.")
+    text = kinds.instruction(kinds.present(row, "FixIssue"), TOOLS, ())
+    assert "test_getter and get and [a test]." in text
