@@ -56,7 +56,7 @@ def lines_of(parsed: Parsed, edit: Edit) -> range:
 
     Those of the statement that it is in, without the statements within that one; those of a
     function's body where the edit is of its parameters; the edit's own where it takes in several
-    statements.
+    statements, or is in a later clause of one.
     """
     start, end = _trimmed(parsed.source, edit)
     statement = statement_at(parsed, start, end)
@@ -70,9 +70,10 @@ def lines_of(parsed: Parsed, edit: Edit) -> range:
     function = _function(statement, kinds.functions)
     if function is not None and end <= inner.start_byte:
         return _rows(parsed.source, inner.start_byte, inner.end_byte)
-    return _rows(
-        parsed.source, statement.start_byte, max(statement.start_byte, inner.start_byte - 1)
-    )
+    if start >= inner.end_byte:  # a clause of its own: elif, except
+        return _rows(parsed.source, start, end)
+    header = len(parsed.source[: inner.start_byte].rstrip())
+    return _rows(parsed.source, statement.start_byte, header)
 
 
 def _function(statement: Node, functions: frozenset[str]) -> Node | None:
@@ -105,5 +106,5 @@ def depth_of(parsed: Parsed, edit: Edit) -> int:
     for around in ancestors(node) if node is not None else ():
         if around.type in kinds.functions:
             break
-        depth += around.type in kinds.blocks
+        depth += around.type in kinds.blocks and around.parent is not None
     return depth

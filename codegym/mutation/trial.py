@@ -120,14 +120,14 @@ async def attempt(
             ids=sorted(covering),
             timeout_sec=min(baseline.suite.timeout_sec, _PATIENCE * expected + _GRACE_SEC),
         )
-        found = _judged([first], baseline, covering)
+        found = judge([first], baseline, covering)
         if found.reason is not None:
             return found
     try:
         ready = await setting.ready(draft(candidate, baseline.ready), baseline.ready.environment)
         while len(runs) < _CONFIRMATIONS:
             runs.append(await _whole(setting, ready, baseline))
-            found = _judged(runs, baseline, frozenset(baseline.seconds))
+            found = judge(runs, baseline, frozenset(baseline.seconds))
             if found.reason is not None:
                 return found
     except TaskError as error:
@@ -140,7 +140,7 @@ async def _whole(setting: Setting, ready: Ready, baseline: Baseline) -> SuiteRun
     return await run_on(setting, ready, timeout_sec=limit)
 
 
-def _judged(runs: list[SuiteRun], baseline: Baseline, wanted: frozenset[str]) -> Trial:
+def judge(runs: list[SuiteRun], baseline: Baseline, wanted: frozenset[str]) -> Trial:
     """What runs show of the tests that they were to run. Pure."""
     seen = summarise(runs)
     if refused := _refused(seen, wanted):

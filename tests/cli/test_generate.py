@@ -1,0 +1,66 @@
+"""``codegym generate`` as a user runs it."""
+
+import json
+
+import pytest
+from support import make_tiny_home
+
+
+@pytest.fixture(scope="module")
+def mine(tmp_path_factory):
+    """A home of its own: the pack changes."""
+    return make_tiny_home(tmp_path_factory.mktemp("generate"))
+
+
+def test_from_generate_to_run(codegym, mine):
+    ran = codegym("generate", "tiny", "--count", 3, "--json", cwd=mine)
+    assert ran.status == 0, ran.err
+    said = json.loads(ran.out)
+    assert said["valid"] == len(said["tasks"]) == 3
+    assert said["candidates"] == 3 + sum(said["funnel"].values())
+    assert said["pack"]["name"] == "tiny"
+    assert said["pack"]["version"] == 2
+
+    listed = json.loads(codegym("tasks", "list", "--tasks", "tiny", "--json", cwd=mine).out)
+    assert listed["tasks"] == ["tiny-0", *said["tasks"]]
+
+    out = mine / "runs" / "tiny"
+    options = ("--tasks", "tiny", "--policy", "oracle", "--out", out, "--json")
+    done = codegym("run", "CodeGym/FixTests-v0", *options, cwd=mine)
+    assert done.status == 0, done.err
+    assert json.loads(done.out)["solve_rate"] == 1.0
+
+    again = codegym("generate", "tiny", "--count", 3, cwd=mine)
+    assert again.status == 0, again.err
+    assert "3 tasks of" in again.out
+    assert "version 2 of the pack tiny" in again.out
+
+
+def test_a_folder_of_its_own(codegym, mine):
+    out = mine / ".codegym" / "packs" / "features"
+    options = ("--count", 1, "--kind", "feature", "--out", out)
+    ran = codegym("generate", "tiny", *options, cwd=mine)
+    assert ran.status == 0, ran.err
+    assert "version 1 of the pack features" in ran.out
+    (row,) = (json.loads(line) for line in (out / "tasks.jsonl").read_text().splitlines())
+    assert row["kind"] == "ImplementFeature"
+    assert row["provenance"]["operators"] == {"python.remove_body": "1"}
+    assert json.loads((out / "pack.json").read_text())["operators"] == {"python.remove_body": "1"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("tinny",), "did you mean 'tiny'"),
+        (("tiny", "--operators", "python.comparisn"), "did you mean 'python.comparison'"),
+        (("tiny", "--operators", "remove_body"), "ask for them with --kind"),
+        (("tiny", "--operators", "dropped_filter"), "find no place in 3 files of tiny"),
+        (("tiny", "--count", "0"), "greater than or equal to 1"),
+        (("tiny", "--kind", "bugs"), "'bugs' is not one of"),
+    ],
+)
+def test_bad_input(codegym, mine, arguments, said):
+    ran = codegym("generate", *arguments, cwd=mine)
+    assert ran.status == 2
+    assert said in " ".join(ran.err.replace("│", " ").split())
+    assert ran.out == ""

@@ -1,0 +1,93 @@
+"""From what runs of a suite showed to a verdict on a candidate."""
+
+from dataclasses import dataclass
+
+import pytest
+
+from codegym.grading.suites import SuiteRun
+from codegym.mutation.trial import judge, raised
+from codegym.types import CommandResult, TestOutcome
+
+A, B, C = "t.py::a", "t.py::b", "t.py::c"
+
+
+@dataclass(frozen=True)
+class Known:
+    """What a verdict needs of a baseline: the tests that pass."""
+
+    seconds: dict
+
+
+BASELINE = Known(dict.fromkeys((A, B, C), 0.1))
+
+
+def run(*, exit_code=1, timed_out=False, message="E   assert 1 == 2\n", **outcomes):
+    names = {"a": A, "b": B, "c": C, "file": "t.py"}
+    records = [
+        TestOutcome(names[name], outcome, message="" if outcome == "passed" else message)
+        for name, outcome in outcomes.items()
+    ]
+    return SuiteRun(tuple(records), CommandResult(exit_code, b"said", timed_out=timed_out))
+
+
+GOOD = {"a": "failed", "b": "passed", "c": "error"}
+
+
+def judged(*runs, wanted=(A, B, C)):
+    return judge(list(runs), BASELINE, frozenset(wanted))
+
+
+def test_a_fault_that_some_tests_notice():
+    found = judged(run(**GOOD), run(**GOOD))
+    assert (found.reason, found.failing, found.passing) == (None, (A, C), (B,))
+    assert found.example in (A, C)
+    assert found.message == "E   assert 1 == 2\n"
+
+
+@pytest.mark.parametrize(
+    ("runs", "reason"),
+    [
+        ([run(exit_code=0, a="passed", b="passed", c="passed")], "survived"),
+        ([run(exit_code=0, a="skipped", b="passed", c="passed")], "survived"),
+        ([run(a="failed", b="failed", c="error")], "all_tests_fail"),
+        ([run(**GOOD), run(a="passed", b="passed", c="error")], "unstable"),
+        ([run(file="error", a="failed", b="passed")], "collection_error"),
+        ([run(a="failed", b="passed")], "collection_error"),
+        ([run(exit_code=2, **GOOD)], "crashed"),
+        ([run(timed_out=True, exit_code=124, **GOOD)], "timed_out"),
+    ],
+)
+def test_what_is_no_task(runs, reason):
+    found = judged(*runs)
+    assert found.reason == reason
+    assert found.detail
+    assert found.failing == ()
+
+
+def test_only_the_tests_that_were_to_run_count():
+    found = judged(run(a="failed"), wanted=[A])
+    assert (found.reason, found.failing) == (None, (A,))
+    assert judged(run(exit_code=0, a="failed", b="passed"), wanted=[B]).reason == "survived"
+
+
+def test_a_test_that_failed_before_is_no_evidence():
+    other = SuiteRun((TestOutcome("t.py::old", "failed"),), CommandResult(1, b""))
+    assert judged(SuiteRun((*run(**GOOD).records, *other.records), other.result)).failing == (A, C)
+
+
+def test_effects_are_the_same_where_failures_say_the_same():
+    def effect(message, **outcomes):
+        return judged(run(message=message, **(outcomes or GOOD))).effect
+
+    said = "t.py:3: in a\nE   assert <A at 0x{:x}> in '/tmp/{}/x'\n"
+    assert effect(said.format(0x7F00AA, "q1")) == effect(said.format(0x7F00BB, "q2"))
+    assert effect("t.py:3: in a\nE   x\n") == effect("t.py:9: in a\nE   x\n")
+    assert effect("E   x\n") != effect("E   y\n")
+    assert effect("E   x\n") != effect("E   x\n", a="failed", b="passed", c="passed")
+
+
+def test_what_was_raised():
+    assert raised("t.py:3: in a\n    f()\nE   KeyError: 1\nE     more\nEnd\n") == [
+        "KeyError: 1",
+        "more",
+    ]
