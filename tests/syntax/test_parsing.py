@@ -11,7 +11,7 @@ from codegym.syntax import Edit, function_at, parse, qualified_name, reparse, st
 from codegym.syntax.languages import load_language
 
 SOURCE = '''\
-"""Größe – ein Maß. 日本語"""
+"""Größe — ein Maß. 日本語"""
 
 
 class Laden:
