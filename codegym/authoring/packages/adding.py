@@ -98,8 +98,7 @@ async def add_environment(
     draft = root.parent / f".adding-{secrets.token_hex(6)}"
     try:
         write_folder(draft, content)
-        progress.note(f"running the tests of {requested.name}, {REPEATS} times")
-        seen, longest = await _tried(draft, setting, store or LayerStore())
+        seen, longest = await _tried(draft, setting, store or LayerStore(), progress)
         passing, excluded = _sorted(seen)
         if not passing:
             raise UsageError(f"{spec}: {_nothing_passes(seen)}")
@@ -156,7 +155,7 @@ def _gathered(requested: Requested, progress: Progress) -> Content:
         info=info,
         layout=layout,
         history=one_commit(tree, f"{title}\n", unpacked.newest),
-        lock=lock_text(pins, f"What the tests of {title} need, as pip resolved it."),
+        lock=lock_text(pins),
         origin=f"From `{sdist.filename}`, sha256 `{sdist.sha256}`.",
         excluded={},
         deselect=(),
@@ -175,7 +174,9 @@ def _pins(info: PackageInfo) -> tuple[Pin, ...]:
     return resolve(needed)
 
 
-async def _tried(draft: Path, setting: Setting, store: LayerStore) -> tuple[Observed, float]:
+async def _tried(
+    draft: Path, setting: Setting, store: LayerStore, progress: Progress
+) -> tuple[Observed, float]:
     """Run the suite so often; returns what it did and how long the longest run took."""
     environment = load_environment(draft)
     task = Task(
@@ -189,6 +190,7 @@ async def _tried(draft: Path, setting: Setting, store: LayerStore) -> tuple[Obse
     ready = await retried(lambda: setting.ready(task, environment))
     await asyncio.to_thread(_refuse, environment.name, (), ready)
     await asyncio.to_thread(_refuse_similar, ready, store)
+    progress.note(f"running the tests of {environment.name}, {REPEATS} times")
     runs = [await run_on(setting, ready) for _ in range(REPEATS)]
     return summarise(runs), max(run.result.seconds for run in runs)
 

@@ -61,9 +61,9 @@ def _pip(command: Sequence[str], folder: str) -> subprocess.CompletedProcess[str
         ) from error
 
 
-def lock_text(pins: Sequence[Pin], heading: str) -> str:
-    """The pins as ``requirements.lock`` has them."""
-    lines = [f"# {heading}"]
+def lock_text(pins: Sequence[Pin]) -> str:
+    """The pins as ``requirements.lock`` has them: the same for all packages that need the same."""
+    lines = ["# Wheels that pip resolved, for one version of Python on one kind of machine."]
     for pin in sorted(pins, key=lambda pin: pin.name):
         hashes = "".join(f" \\\n    --hash=sha256:{value}" for value in pin.hashes)
         lines.append(f"{pin.name}=={pin.version}{hashes}")
