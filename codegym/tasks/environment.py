@@ -6,7 +6,7 @@ import hashlib
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -100,6 +100,8 @@ class Environment:
         folder: Where ``environment.toml`` lies.
         history: The repository's true history, in git's fast-export format.
         head: Full hash of its newest commit.
+        generated: Files that a build of the repository would write and its import needs (a version,
+            metadata): path in the repository to file. Every tree has them where it has no such file.
         subdir: The project's folder in the repository; ``"."`` for the root.
         command_timeout_sec: Wall time of one command of a policy.
     """
@@ -118,17 +120,19 @@ class Environment:
     edits: Edits
     limits: Limits
     command_timeout_sec: float
+    generated: Mapping[str, Path] = field(default_factory=dict)
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 over ``environment.toml``, requirements, dockerfile and history."""
+        """SHA-256 over ``environment.toml`` and the files that it names."""
         parts = (
             self.folder / FILE_NAME,
             self.image.requirements,
             self.image.dockerfile,
             self.history,
+            *self.generated.values(),
         )
-        total = hashlib.sha256()
+        total = hashlib.sha256("\0".join(self.generated).encode())
         for part in parts:
             content = b"" if part is None else hashlib.sha256(part.read_bytes()).digest()
             total.update(len(content).to_bytes(8, "big") + content)
@@ -217,7 +221,21 @@ def _from_file(folder: Path, text: str, parsed: edge.EnvironmentFile) -> Environ
             limits.memory_mb, limits.disk_mb, limits.processes, limits.files, limits.cpus
         ),
         command_timeout_sec=limits.command_timeout_sec,
+        generated=_generated(folder, parsed.generated) if parsed.generated else {},
     )
+
+
+def _generated(folder: Path, name: str) -> dict[str, Path]:
+    """The files below a folder of the environment's, in order."""
+    top = folder / name
+    found = {
+        path.relative_to(top).as_posix(): path
+        for path in sorted(top.rglob("*"))
+        if path.is_file() and path.resolve().is_relative_to(folder.resolve())
+    }
+    if not found:
+        raise DataError(folder / FILE_NAME, f"{name!r} holds no file", field="generated")
+    return found
 
 
 def _suite(suite: edge.SuiteTable) -> Suite:

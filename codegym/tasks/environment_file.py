@@ -156,6 +156,7 @@ class EnvironmentFile(Strict):
     license: Spdx
     history: Inside
     head: Hash
+    generated: Inside | None = None
     subdir: Inside = "."
     services: list[ServiceTable] = Field(default_factory=list)
     image: ImageTable = ImageTable()

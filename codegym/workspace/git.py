@@ -55,16 +55,25 @@ def run(
     folder: Path,
     stdin: bytes = b"",
     env: Mapping[str, str] | None = None,
+    timeout_sec: float | None = None,
 ) -> bytes:
     """Run git in ``folder`` and return its standard output.
 
     Raises:
-        GitError: It failed; the message is what it said.
+        GitError: It failed or took too long; the message is what it said.
         UnavailableError: There is no git on this machine.
     """
-    done = subprocess.run(
-        _command(arguments, folder), input=stdin, capture_output=True, env=_env(env), check=False
-    )
+    try:
+        done = subprocess.run(
+            _command(arguments, folder),
+            input=stdin,
+            capture_output=True,
+            env=_env(env),
+            check=False,
+            timeout=timeout_sec,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise GitError(f"git {arguments[0]}: not done within {timeout_sec:.0f} s") from error
     if done.returncode != 0:
         said = done.stderr.decode(errors="replace").strip() or f"exit status {done.returncode}"
         raise GitError(f"git {arguments[0]}: {said}")

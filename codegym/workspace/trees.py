@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from codegym.errors import NotFoundError, TaskError
 from codegym.tasks import Environment
-from codegym.types import Task, Tree
+from codegym.types import File, Task, Tree
 from codegym.workspace.features import without_traces
 from codegym.workspace.hiding import hide_tests
 from codegym.workspace.history import open_history
@@ -13,7 +13,7 @@ from codegym.workspace.patch import apply_patch
 
 
 def base_tree(task: Task, environment: Environment) -> Tree:
-    """The task's commit, without compiled files and tool caches that were committed by mistake.
+    """The task's commit with what a build generates, without compiled files and tools' caches.
 
     Raises:
         TaskError: The history does not hold the commit, or its tree cannot be a workspace.
@@ -27,6 +27,9 @@ def base_tree(task: Task, environment: Environment) -> Tree:
         for path, file in tree.items()
         if not is_bytecode(path) and not is_tool_cache(path)
     }
+    new = {p: File(f.read_bytes()) for p, f in environment.generated.items() if p not in kept}
+    if new:
+        kept = dict(sorted({**kept, **new}.items()))
     problem = tree_problem(kept)
     if problem:
         raise TaskError(task.instance_id, f"the tree of {task.base_commit}: {problem}")
