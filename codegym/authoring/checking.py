@@ -16,7 +16,7 @@ from pathlib import Path
 from codegym.errors import TaskError
 from codegym.grading.progress import SILENT, Progress
 from codegym.grading.setting import Ready, Setting
-from codegym.grading.trials import retried, work_between, workers
+from codegym.grading.trials import retried, together, work_between, workers
 from codegym.sandbox.images import shared_functions
 from codegym.store import LayerStore
 from codegym.tasks import Joined, TaskFile, read_quarantine, write_quarantine
@@ -116,9 +116,7 @@ async def check(
         progress.advance(f"{task.instance_id} {'holds' if checked.holds else 'FALLS'}")
         return checked
 
-    async with asyncio.TaskGroup() as group:
-        running = [group.create_task(one(task)) for _, task in tasks]
-    checks = [each.result() for each in running]
+    checks = await together(one(task) for _, task in tasks)
     released, unwritten = [], []
     for part in parts:
         own = [each for each, (owner, _) in zip(checks, tasks, strict=True) if owner is part]

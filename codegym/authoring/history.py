@@ -20,7 +20,7 @@ from codegym.authoring.sorting import REASONS, Reason
 from codegym.errors import UsageError
 from codegym.grading.progress import SILENT, Progress
 from codegym.grading.setting import Setting
-from codegym.grading.trials import retried, workers
+from codegym.grading.trials import retried, together, workers
 from codegym.store import LayerStore
 from codegym.tasks import Environment, PackInfo, from_row, to_row
 from codegym.tasks.rewriting import rewrite_pack
@@ -123,9 +123,7 @@ async def _prove_all(
         progress.advance(f"{each.commit.hash[:8]} {proof.reason or 'is a task'}")
         return proof
 
-    async with asyncio.TaskGroup() as group:
-        running = [group.create_task(one(each)) for each in candidates]
-    return [each.result() for each in running]
+    return await together(one(each) for each in candidates)
 
 
 async def _remembered(

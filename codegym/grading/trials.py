@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 from collections import Counter
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from codegym.errors import SandboxError, TaskError
 from codegym.grading.ready import Ready
@@ -139,6 +139,16 @@ async def retried(work: Callable[[], Awaitable[_T]]) -> _T:
         except SandboxError:
             await asyncio.sleep(0)
     return await work()
+
+
+async def together(works: Iterable[Coroutine[Any, Any, _T]]) -> list[_T]:
+    """Do all at once; results in order. The first that fails ends the others, and is raised."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            running = [group.create_task(work) for work in works]
+    except ExceptionGroup as failed:
+        raise failed.exceptions[0] from failed
+    return [each.result() for each in running]
 
 
 def work_between(start: Tree, end: Tree) -> Manifest:

@@ -9,9 +9,13 @@ import sys
 import textwrap
 from dataclasses import replace
 
+import pytest
 from support import tiny_task
 
 from codegym import authoring
+from codegym.errors import SandboxError
+from codegym.grading.setting import Setting
+from codegym.sandbox.backends import pick
 from codegym.tasks import read_quarantine, resolve, write_pack, write_quarantine
 from codegym.workspace.diff import diff_trees
 from codegym.workspace.history import open_history
@@ -94,6 +98,36 @@ def _holding(method: str) -> str:
         f"--- /dev/null\n+++ b/src/tinycalc/wrap.py\n@@ -0,0 +1,{len(lines)} @@\n"
     )
     return head + "".join(f"+{line}\n" for line in lines)
+
+
+class Broken:
+    """A backend whose sandboxes never start."""
+
+    name, owner = "broken", None
+
+    def __init__(self, inner):
+        self._inner, self.started = inner, 0
+
+    async def start(self, spec):
+        self.started += 1
+        raise SandboxError("no sandbox starts")
+
+    async def close(self):
+        await self._inner.close()
+
+
+async def test_a_fault_of_the_sandbox_is_no_fault_of_a_task(tiny):
+    source = pack(tiny, tiny_task(tiny), replace(tiny_task(tiny), instance_id="tiny-2"))
+    whole = Setting(pick())
+    await whole.ready(next(iter(source)))  # the image is there
+    await whole.close()
+    backend = Broken(pick())
+    setting = Setting(backend)
+    with pytest.raises(SandboxError, match="no sandbox starts"):
+        await authoring.check(source, setting, 1)
+    await setting.close()
+    assert backend.started >= 3
+    assert not (tiny.folder / "quarantine.jsonl").exists()
 
 
 def _check(at_home, *arguments, before=()):
