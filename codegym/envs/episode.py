@@ -176,6 +176,7 @@ class Episode:
         """
         box = self._running()
         text, taken = _read(action)
+        self._started += taken.lost_sec  # an endpoint's time is not the policy's
         began, taken_before = time.monotonic(), len(self._log.turns)
         try:
             result = await self._act(box, text)

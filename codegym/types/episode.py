@@ -52,6 +52,8 @@ class Action:
         usage: Tokens as an endpoint counted them, where one was asked.
         thought: What the model said besides the call.
         note: What the policy did of its own accord: what it left out of a full context, say.
+        lost_sec: Wall time lost to what the policy depends on (an endpoint that had to be asked
+            again), >= 0; an episode does not count it against the policy.
     """
 
     text: str
@@ -59,6 +61,7 @@ class Action:
     usage: Usage | None = None
     thought: str = ""
     note: str = ""
+    lost_sec: float = 0.0
 
 
 def call(name: str, /, **arguments: Any) -> str:

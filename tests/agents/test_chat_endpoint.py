@@ -32,8 +32,8 @@ async def endpoint(server):
 
 async def test_an_answer_is_had_and_the_key_is_sent(server, endpoint, answers):
     server.script = [answers.text("hello")]
-    reply = await endpoint.complete(REQUEST, read_reply)
-    assert reply.action == "hello"
+    answer = await endpoint.complete(REQUEST, read_reply)
+    assert answer.value.action == "hello"
     assert server.headers[0]["authorization"] == "Bearer sk-secret"
     assert server.paths == ["/v1/chat/completions"]
     assert "sk-secret" not in repr(endpoint)
@@ -69,7 +69,7 @@ async def test_without_a_key_none_is_sent(server, answers):
 async def test_what_may_pass_is_tried_again(server, endpoint, answers, passing):
     bad = passing(answers)
     server.script = [bad, bad, answers.text("at last")]
-    assert (await endpoint.complete(REQUEST, read_reply)).action == "at last"
+    assert (await endpoint.complete(REQUEST, read_reply)).value.action == "at last"
     assert len(server.requests) == 3
 
 
@@ -83,8 +83,9 @@ async def test_an_answer_that_does_not_come_is_a_failure_told_by_its_time(server
 
 async def test_the_wait_that_is_asked_for_is_kept(server, endpoint, answers):
     server.script = [answers.error(429, "wait", Retry_After="0.3"), answers.text("ok")]
-    await endpoint.complete(REQUEST, read_reply)
+    answer = await endpoint.complete(REQUEST, read_reply)
     assert server.times[1] - server.times[0] >= 0.3
+    assert answer.lost_sec >= 0.3, "it is not the policy's time"
 
 
 def test_waits_are_read_in_both_forms_and_bounded():

@@ -1,5 +1,6 @@
 """What FixIssue and ImplementFeature hide is nowhere in a real sandbox, nor in anything said."""
 
+import asyncio
 import base64
 import json
 from dataclasses import replace
@@ -208,6 +209,14 @@ async def test_own_tests_in_a_test_file_cost_nothing(play, fix):
     await episode.step(call("bash", command=f"cat >> tests/test_order.py <<'E'\n{added}E"))
     solved = await episode.step(call("submit"))
     assert (solved.reward, solved.info.grade.tampering) == (1.0, ())
+
+
+async def test_time_that_an_endpoint_lost_is_not_the_policys(play):
+    for lost_sec in (0.0, 60.0):
+        episode = await play("issue", max_episode_sec=0.2)
+        await asyncio.sleep(0.3)
+        result = await episode.step(Action(call("bash", command="true"), lost_sec=lost_sec))
+        assert result.truncated == (lost_sec == 0)
 
 
 def test_the_ids_present_each_row_as_its_kind(rows, monkeypatch):

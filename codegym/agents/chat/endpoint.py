@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from urllib.parse import urlsplit
 
 from codegym.agents.chat.refusals import Meaning, meaning_of, message_of, wait_of
@@ -32,6 +33,14 @@ class RefusedError(Exception):
     def __init__(self, meaning: Meaning, said: str) -> None:
         super().__init__(said)
         self.meaning = meaning
+
+
+@dataclass(frozen=True, slots=True)
+class Answer(Generic[T]):
+    """What was read, and the seconds before the attempt that had it began."""
+
+    value: T
+    lost_sec: float
 
 
 @dataclass
@@ -62,7 +71,9 @@ class Endpoint:
         if not self.key.isascii() or not self.key.isprintable():
             raise UsageError(f"chat: the key in {self.key_name} holds what no header can carry")
 
-    async def complete(self, request: Mapping[str, Any], read: Callable[[object], T | None]) -> T:
+    async def complete(
+        self, request: Mapping[str, Any], read: Callable[[object], T | None]
+    ) -> Answer[T]:
         """Send one request; return what was read of the answer.
 
         Args:
@@ -75,11 +86,12 @@ class Endpoint:
             UnavailableError: Requests failed, one after the other: the endpoint is down.
             UsageError: The key, the model or the address is wrong.
         """
-        session = self._current()
+        session, began = self._current(), time.monotonic()
         problem = ""
         async with session.slots:
             for attempt in range(self.max_retries + 1):
                 waited: float | None = None
+                lost_sec = time.monotonic() - began
                 try:
                     status, headers, body = await self._post(session.client, request)
                 except _PassingError as error:
@@ -89,7 +101,7 @@ class Endpoint:
                         value = read(_json(body))
                         if value is not None:
                             self._failures = 0
-                            return value
+                            return Answer(value, lost_sec)
                         problem = "its answer is no chat completion: " + message_of(body, self.key)
                     else:
                         problem = self._judge(status, body, headers.get("location", ""))

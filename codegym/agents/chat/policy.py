@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
 from codegym.agents.chat import messages as chat
@@ -144,7 +144,7 @@ class Chat:
             text_form = self.tool_form == "text" or self._text_only
             request = self._request(history, elided, text_form=text_form)
             try:
-                reply = await self._endpoint.complete(request, read_reply)
+                answer = await self._endpoint.complete(request, read_reply)
             except RefusedError as refusal:
                 if refusal.meaning == "too_long":
                     left = left[max(1, len(left) // 2) :]  # few attempts, however long it is
@@ -154,7 +154,7 @@ class Chat:
             notes.append(chat.note_of(elided, history))
             if self._text_only and not history.turns:
                 notes.append("the endpoint takes no tool calls: asked for in text")
-            return self._action(reply, request, notes)
+            return replace(self._action(answer.value, request, notes), lost_sec=answer.lost_sec)
         if not history.turns:
             raise UsageError(
                 f"chat: the task itself does not fit into what {self.model} can read; "
