@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
@@ -26,6 +27,7 @@ from codegym.tasks import Environment, PackInfo, from_row, to_row
 from codegym.tasks.rewriting import rewrite_pack
 from codegym.tasks.sides import Sides
 from codegym.types import Task
+from codegym.version import __version__
 from codegym.workspace.history import open_history
 
 _RECORD = "proof.json"
@@ -130,7 +132,8 @@ async def _remembered(
     environment: Environment, setting: Setting, task: Task, store: LayerStore
 ) -> Proof:
     """What the cache knows of a candidate; else what running it shows, which is then kept."""
-    content = json.dumps([GENERATOR_VERSION, REPEATS, environment.digest, to_row(task)])
+    by = [GENERATOR_VERSION, REPEATS, __version__, sys.version_info[:3]]
+    content = json.dumps([*by, environment.digest, to_row(task)])
     key = f"proof-{hashlib.sha256(content.encode()).hexdigest()}"
     found = store.find(key)
     if found is None:
