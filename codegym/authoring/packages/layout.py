@@ -65,14 +65,14 @@ def find_layout(tree: Tree, filename: str) -> Layout:
     )
     if not packages:
         raise UsageError(
-            f"{filename} holds no package: no folder with an __init__.py, no module. "
-            "Where it is in a folder of its own, name that with --subdir"
+            f"{filename} holds no package: no folder with an __init__.py, no module. Where it is in "
+            "a folder of its own, name that with --subdir"
         )
     tests = _test_roots(tree)
     if not tests:
         raise UsageError(
-            f"{filename} holds no tests for pytest or unittest (test_*.py). Many projects "
-            "leave them out of what they publish: add their repository instead, by folder or https address"
+            f"{filename} holds no tests for pytest or unittest (test_*.py). Many projects leave them "
+            "out of what they publish: add their repository instead, by folder or https address"
         )
     return Layout(import_path, tuple(packages), tests, _config(tree))
 
@@ -94,8 +94,7 @@ def _require_pure(tree: Tree, filename: str) -> None:
     def refuse(what: str) -> UsageError:
         return UsageError(
             f"{filename} has compiled parts ({what}); nothing is compiled on the way, so "
-            "only pure Python works. Where it works without them, remove them from a copy and "
-            "add that"
+            "only pure Python works. Where it works without them, remove them from a copy and add that"
         )
 
     for path in tree:

@@ -7,10 +7,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from codegym.authoring.packages.gathering import Gathered
-from codegym.authoring.packages.services import Declaration
-
-GENERATED = "generated"
+from codegym.authoring.packages.layout import Layout
+from codegym.authoring.packages.metadata import PackageInfo
 
 _DOCKERFILE = """\
 # BASE is any image that has Python 3.11 or later as `python3`.
@@ -37,17 +35,23 @@ class Content:
     """All that goes into the folder.
 
     Attributes:
-        found: What is known without running anything.
+        name: The environment's.
+        info: What the package says of itself.
+        layout: Where its parts are.
+        history: The stream, and the hash of its one commit.
         lock: Text of ``requirements.lock``.
-        declaration: What the user declared besides.
+        origin: Where it is from, as a sentence without addresses.
         excluded: Tests that are not the suite's, to the reason.
         deselect: Those of them that can be named without naming others.
         timeout_sec: Wall time of the suite.
     """
 
-    found: Gathered
+    name: str
+    info: PackageInfo
+    layout: Layout
+    history: tuple[bytes, str]
     lock: str
-    declaration: Declaration
+    origin: str
     excluded: Mapping[str, str]
     deselect: tuple[str, ...]
     timeout_sec: float
@@ -56,47 +60,38 @@ class Content:
 def write_folder(folder: Path, content: Content) -> None:
     """Write the folder, or write it again."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "history.fast-export").write_bytes(content.found.history[0])
+    (folder / "history.fast-export").write_bytes(content.history[0])
     (folder / "requirements.lock").write_text(content.lock, encoding="utf-8")
     (folder / "Dockerfile").write_text(_DOCKERFILE, encoding="utf-8")
     (folder / "README.md").write_text(_readme(content), encoding="utf-8")
     (folder / "environment.toml").write_text(_toml(content), encoding="utf-8")
-    for path, file in content.found.generated.items():
-        target = folder / GENERATED / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(file.data)
 
 
 def _toml(content: Content) -> str:
-    found, declared = content.found, content.declaration
-    info, layout = found.info, found.layout
+    info, layout = content.info, content.layout
+    own = [path if path.endswith(".py") else f"{path}/**" for path in layout.packages]
+    tests = [path if path.endswith(".py") else f"{path}/**" for path in layout.tests]
     config = [path for path in layout.config if not path.endswith("conftest.py")]
-    tests = [_glob(found, path) for path in layout.tests]
     left_out = "".join(
         f"    {_text(test_id)}, # {content.excluded[test_id]}\n" for test_id in content.deselect
     )
-    generated = f'generated = "{GENERATED}"\n' if found.generated else ""
-    services = "".join(
-        f"    {{ name = {_text(one.name)}, start = {_text(one.start)}, "
-        f"ready = {_text(one.ready)} }},\n"
-        for one in declared.services
-    )
+    deselect = f"[\n{left_out}]" if left_out else "[]"
     return f"""\
-name = {_text(found.name)}
+name = {_text(content.name)}
 summary = {_text(info.summary)}
 language = "python"
 license = {_text(info.license)}
 history = "history.fast-export"
-head = {_text(found.history[1])}
-{generated}subdir = {_text(found.subdir)}
-services = {f"[\n{services}]" if services else "[]"}
+head = {_text(content.history[1])}
+subdir = "."
+services = []
 
 [image]
 python = {_text(info.python)}
 requirements = "requirements.lock"
 dockerfile = "Dockerfile"
-system_packages = {_list(declared.system_packages)}
-env = {_table({**found.env, **declared.env})}
+system_packages = []
+env = {{}}
 install = []
 build = []
 import_paths = {_list([layout.import_path])}
@@ -106,14 +101,14 @@ build_secrets = []
 name = "unit"
 runner = "pytest"
 select = {_list(layout.tests)}
-deselect = {f"[\n{left_out}]" if left_out else "[]"}
+deselect = {deselect}
 import_paths = {_list([layout.import_path])}
 config = {_list(layout.config)}
 timeout_sec = {content.timeout_sec:.1f}
 
 [edits]
-permitted = {_list([*(_glob(found, path) for path in layout.packages), *tests])}
-protected = {_list([*tests, *(_inside(found, path) for path in config), "**/conftest.py"])}
+permitted = {_list([*own, *tests])}
+protected = {_list([*tests, *config, "**/conftest.py"])}
 
 [limits]
 memory_mb = 1024
@@ -124,31 +119,17 @@ command_timeout_sec = 120.0
 """
 
 
-def _inside(found: Gathered, path: str) -> str:
-    """A path in the repository; globs of edits are relative to it."""
-    return path if found.subdir == "." else f"{found.subdir}/{path}"
-
-
-def _glob(found: Gathered, path: str) -> str:
-    whole = _inside(found, path)
-    return whole if path.endswith(".py") else f"{whole}/**"
-
-
 def _readme(content: Content) -> str:
-    found = content.found
-    subdir = "" if found.subdir == "." else f" --subdir {found.subdir}"
-    reference = found.reference if found.reference.startswith("pypi:") else "REFERENCE"
     lines = [
-        f"# {found.name}",
+        f"# {content.name}",
         "",
-        f"{found.info.summary}. Licence: {found.info.license}.",
+        f"{content.info.summary}. Licence: {content.info.license}.",
         "",
-        f"{found.origin} Made by:",
+        f"{content.origin} The history is one commit with its files. Made by:",
         "",
-        f"    codegym environment add {reference}{subdir}",
+        f"    codegym environment add pypi:{content.info.name}=={content.info.version}",
         "",
     ]
-    lines += [line for note in found.notes for line in (note, "")]
     if content.excluded:
         lines += [
             "Tests that are not part of the suite, and why:",
@@ -163,7 +144,7 @@ def _readme(content: Content) -> str:
     lines += [
         "Make tasks with a patch that puts a bug in:",
         "",
-        f"    codegym tasks from-patch {found.name} bug.patch",
+        f"    codegym tasks from-patch {content.name} bug.patch",
         "",
     ]
     return "\n".join(lines)
@@ -176,8 +157,3 @@ def _text(value: str) -> str:
 
 def _list(values: Iterable[str]) -> str:
     return f"[{', '.join(map(_text, values))}]"
-
-
-def _table(values: Mapping[str, str]) -> str:
-    inside = ", ".join(f"{name} = {_text(value)}" for name, value in sorted(values.items()))
-    return f"{{ {inside} }}" if inside else "{}"
