@@ -300,7 +300,9 @@ async def test_wrong_arguments_are_told(setting, source, arguments, says):
 
 async def test_rows_that_cannot_be_presented_are_refused(setting, source):
     with pytest.raises(UsageError, match="no kind named"):
-        Rollouts(setting, source, EpisodeOptions(kind="FixIssue"))
+        Rollouts(setting, source, EpisodeOptions(kind="WriteTests"))
+    with pytest.raises(UsageError, match="3 of 3 rows cannot be presented as ImplementFeature"):
+        Rollouts(setting, source, EpisodeOptions(kind="ImplementFeature"))
 
 
 async def test_nothing_to_play(setting, source):
