@@ -2,13 +2,14 @@
 
 from codegym.authoring.checking import CheckReport, TaskCheck, check
 from codegym.authoring.history import Dropped, FromHistory, from_history
-from codegym.authoring.packages import Added, add_environment
+from codegym.authoring.packages import Added, Declaration, add_environment, read_declaration
 from codegym.authoring.patches import FromPatch, from_patch
 from codegym.grading.progress import Progress
 
 __all__ = [
     "Added",
     "CheckReport",
+    "Declaration",
     "Dropped",
     "FromHistory",
     "FromPatch",
@@ -18,4 +19,5 @@ __all__ = [
     "check",
     "from_history",
     "from_patch",
+    "read_declaration",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -39,28 +40,59 @@ def list_environments(json: Json = False) -> None:
 
 @app.command("add")
 def add_environment(
-    spec: Annotated[
+    reference: Annotated[
         str,
-        typer.Argument(metavar="SPEC", help="pypi:NAME==VERSION, for example pypi:toolz==1.1.0"),
+        typer.Argument(
+            metavar="REFERENCE",
+            help="pypi:NAME==VERSION, a folder, or a git repository (path or address)",
+        ),
     ],
+    subdir: Annotated[
+        str, typer.Option(help="The project's folder in the repository.", metavar="FOLDER")
+    ] = ".",
+    name: Annotated[str, typer.Option(help="The environment's name. Default: the project's.")] = "",
+    declared: Annotated[
+        Path | None,
+        typer.Option(
+            "--with",
+            metavar="FILE",
+            help="TOML with services, system_packages and env, as environment.toml has them.",
+        ),
+    ] = None,
+    timeout_sec: Annotated[
+        float, typer.Option(min=1, help="Wall time of one run of its tests.")
+    ] = 900.0,
     sandbox: Sandbox = "auto",
     json: Json = False,
 ) -> None:
-    """Make an environment of a published package, below ./.codegym/environments.
+    """Make an environment of a package, repository or folder, below ./.codegym/environments.
 
-    Its source is fetched from the index that your pip uses. It must be pure Python and bring pytest
-    tests; those that do not pass every time are left out. Its code runs in sandboxes only.
+    It must be pure Python and bring tests that pytest can run (unittest's, too). Those that do not
+    pass every time and in any order of files are left out. Its code runs in sandboxes only.
     """
     from codegym import authoring
     from codegym.cli.steps import Steps
     from codegym.loop import open_setting
 
+    declaration = authoring.read_declaration(declared) if declared else authoring.Declaration()
+
     async def make() -> Added:
         with Steps() as steps:
             async with open_setting(sandbox, steps.note) as setting:
-                return await authoring.add_environment(spec, setting, progress=steps)
+                return await authoring.add_environment(
+                    reference,
+                    setting,
+                    subdir=subdir.strip("/") or ".",
+                    name=name,
+                    declaration=declaration,
+                    timeout_sec=timeout_sec,
+                    progress=steps,
+                )
 
-    added = asyncio.run(make())
+    _show(asyncio.run(make()), json=json)
+
+
+def _show(added: Added, *, json: bool) -> None:
     if json:
         print_json(
             {
@@ -68,6 +100,7 @@ def add_environment(
                 "folder": added.folder,
                 "tests": added.tests,
                 "excluded": added.reasons,
+                "notes": added.notes,
                 "seconds": added.seconds,
             }
         )
@@ -76,5 +109,7 @@ def add_environment(
     out.print(f"{added.name}: {added.tests} tests pass, in {added.seconds:.1f} s", style="bold")
     for reason, count in added.reasons.items():
         out.print(f"  {count} left out: {safe(reason)}", soft_wrap=True)
+    for note in added.notes:
+        out.print(f"  {safe(note)}", soft_wrap=True)
     out.print(f"{added.folder}", style="dim", soft_wrap=True)
     out.print(f"codegym tasks from-patch {added.name} bug.patch", style="dim")

@@ -176,7 +176,7 @@ def test_credentials_are_in_no_message(server):
 
 
 @pytest.mark.parametrize(
-    "spec", ["toolz", "pypi:toolz", "pypi:toolz>=1", "toolz==1.1.0", "pypi:../x==1", "pypi:x==../1"]
+    "spec", ["toolz", "pypi:", "pypi:toolz>=1", "toolz==1.1.0", "pypi:../x==1", "pypi:x==../1"]
 )
 def test_a_spec_names_package_and_version(spec):
     with pytest.raises(UsageError, match="write pypi:NAME==VERSION"):

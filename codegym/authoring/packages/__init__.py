@@ -1,5 +1,6 @@
-"""Environments from a package index. Nothing of a package runs outside a sandbox."""
+"""Environments from packages, repositories and folders. Nothing runs outside a sandbox."""
 
 from codegym.authoring.packages.adding import Added, add_environment
+from codegym.authoring.packages.services import Declaration, read_declaration
 
-__all__ = ["Added", "add_environment"]
+__all__ = ["Added", "Declaration", "add_environment", "read_declaration"]

@@ -1,8 +1,8 @@
-"""``add_environment``: from a package on an index to an environment whose tests pass.
+"""``add_environment``: from what a user has to an environment whose tests pass.
 
-Outside a sandbox the package is data: its archive is read, never extracted; its metadata is text;
-its dependencies are wheels that pip resolves and installs nothing of. Its code first runs when its
-tests do, in a sandbox.
+Outside a sandbox it is data: an archive is read, never extracted; a repository is cloned without
+what it would run; metadata is text; dependencies are wheels that pip resolves and installs nothing
+of. Its code first runs when its tests do, in a sandbox.
 """
 
 from __future__ import annotations
@@ -16,30 +16,38 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from codegym.authoring.packages.fetching import Fetcher
-from codegym.authoring.packages.index import Requested, fetch_sdist, find_sdist
-from codegym.authoring.packages.layout import find_layout, with_metadata
-from codegym.authoring.packages.locking import lock_text, resolve
-from codegym.authoring.packages.metadata import PackageInfo, read_info
-from codegym.authoring.packages.recording import one_commit
-from codegym.authoring.packages.sdist import unpack_sdist
-from codegym.authoring.packages.settings import pip_settings
+from codegym.authoring.packages.gathering import Gathered, gather, pins_of
+from codegym.authoring.packages.index import Requested
+from codegym.authoring.packages.judging import (
+    Verdict,
+    deselectable,
+    judge,
+    judge_order,
+    why_none,
+)
+from codegym.authoring.packages.locking import lock_text
+from codegym.authoring.packages.references import Cloned, Plain, parse_reference
+from codegym.authoring.packages.services import Declaration
 from codegym.authoring.packages.writing import Content, write_folder
 from codegym.authoring.proving import REPEATS, UNKNOWN_TESTS
-from codegym.errors import DataError, UsageError
+from codegym.errors import UsageError
 from codegym.grading.progress import SILENT, Progress
 from codegym.grading.setting import Ready, Setting
-from codegym.grading.trials import Observed, last_line, retried, run_on, summarise
+from codegym.grading.trials import retried, run_on, summarise
 from codegym.sandbox.images import Pin, refusal, shared_functions
-from codegym.sandbox.images.lock import normalise
+from codegym.sandbox.images.fingerprint import fingerprints
 from codegym.store import LayerStore
 from codegym.tasks import environments, load_environment
 from codegym.types import Task
 
 ROOT = Path(".codegym") / "environments"
+#: Wall time of a suite that is not known yet.
+TIMEOUT_SEC = 900.0
 #: A suite that takes longer than this gets more time than most.
-_LONG_SEC = 12.0
-_TIMEOUTS_SEC = (120.0, 900.0)
+_LONG_SEC, _SHORT_TIMEOUT_SEC = 12.0, 120.0
+#: Above this share of its functions, too much of a project lies open in every sandbox.
+_SHARED = 0.02
+_ONLY = Declaration()
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +59,7 @@ class Added:
         folder: Where it is.
         tests: How many of its tests pass, every time.
         excluded: The other tests, to why they are left out.
+        notes: What a user should know of it, as sentences.
         seconds: Wall time in all.
     """
 
@@ -58,6 +67,7 @@ class Added:
     folder: Path
     tests: int
     excluded: Mapping[str, str]
+    notes: tuple[str, ...]
     seconds: float
 
     @property
@@ -67,64 +77,92 @@ class Added:
 
 
 async def add_environment(
-    spec: str,
+    reference: str,
     setting: Setting,
     *,
+    subdir: str = ".",
+    name: str = "",
+    declaration: Declaration = _ONLY,
+    timeout_sec: float = TIMEOUT_SEC,
     root: Path = ROOT,
     progress: Progress = SILENT,
     store: LayerStore | None = None,
 ) -> Added:
-    """Make an environment of a pure-Python package that has pytest tests.
+    """Make an environment of a pure-Python project that has tests pytest can run.
 
     Args:
-        spec: ``pypi:NAME==VERSION``.
+        reference: ``pypi:NAME==VERSION``, a folder, or a git repository (path or address).
         setting: Runs the tests.
+        subdir: The project's folder in the repository.
+        name: The environment's name; by default the project's.
+        declaration: What its files do not say.
+        timeout_sec: Wall time of one run of the suite.
         root: The folder that the environment's folder is made in.
         progress: Told what is being done.
         store: Where layers are; the setting's.
 
     Raises:
-        UsageError: The package cannot be one, with the reason; or there is one of that name.
+        UsageError: It cannot be one, with the reason; or there is one of that name.
         NotFoundError: No index has it.
-        DataError: What the index serves is broken, or not what it says.
-        UnavailableError: No index, no network, or no room.
+        DataError: It is broken, or not what an index says.
+        UnavailableError: It cannot be reached, or there is no room.
         SandboxError: The infrastructure broke, more than once.
     """
     began = time.perf_counter()
-    requested = Requested.parse(spec)
-    _require_free(requested.name, root)
-    _refuse(requested.name, ())
-    content = await asyncio.to_thread(_gathered, requested, progress)
+    source = parse_reference(reference)
+    if isinstance(source, Requested):
+        _require_free(name or source.name, root)
+        _refuse(source.name, ())
+    found, pins = await asyncio.to_thread(_gathered, source, subdir, name, root, progress)
+    content = Content(found, lock_text(pins), declaration, {}, (), timeout_sec)
     draft = root.parent / f".adding-{secrets.token_hex(6)}"
     try:
         write_folder(draft, content)
-        seen, longest = await _tried(draft, setting, store or LayerStore(), progress)
-        passing, excluded = _sorted(seen)
-        if not passing:
-            raise UsageError(f"{spec}: {_nothing_passes(seen)}")
+        tried = await _tried(draft, found, setting, store or LayerStore(), progress)
+        verdict = tried.verdict
         final = replace(
             content,
-            excluded=excluded,
-            deselect=_deselectable(excluded, passing),
-            timeout_sec=_TIMEOUTS_SEC[longest > _LONG_SEC],
+            found=replace(found, notes=(*found.notes, *tried.notes)),
+            excluded=verdict.excluded,
+            deselect=deselectable(verdict),
+            timeout_sec=timeout_sec if tried.seconds > _LONG_SEC else _SHORT_TIMEOUT_SEC,
         )
         write_folder(draft, final)
         load_environment(draft)
-        folder = root / requested.name
+        folder = root / found.name
         root.mkdir(parents=True, exist_ok=True)  # noqa: ASYNC240
         draft.rename(folder)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
-    seconds = time.perf_counter() - began
-    return Added(requested.name, folder, len(passing), excluded, seconds)
+    return Added(
+        name=found.name,
+        folder=folder,
+        tests=len(verdict.passing),
+        excluded=verdict.excluded,
+        notes=final.found.notes,
+        seconds=time.perf_counter() - began,
+    )
+
+
+def _gathered(
+    source: Requested | Cloned | Plain, subdir: str, name: str, root: Path, progress: Progress
+) -> tuple[Gathered, tuple[Pin, ...]]:
+    found = gather(source, subdir, name, progress)
+    _require_free(found.name, root)
+    progress.note(f"resolving what the tests of {found.name} need")
+    pins = pins_of(found)
+    _refuse(found.info.name, pins)
+    return found, pins
 
 
 def _require_free(name: str, root: Path) -> None:
     taken = root / name
     if taken.exists():
-        raise UsageError(f"{taken} is there already; remove that folder to add it again")
+        raise UsageError(
+            f"{taken} is there already; remove that folder to add it again, or give another --name"
+        )
     if name in environments():
-        raise UsageError(f"there is an environment named {name!r} already")
+        raise UsageError(f"there is an environment named {name!r} already; give another --name")
 
 
 def _refuse(name: str, pins: Sequence[Pin], ready: Ready | None = None) -> None:
@@ -133,51 +171,17 @@ def _refuse(name: str, pins: Sequence[Pin], ready: Ready | None = None) -> None:
         raise UsageError(f"{name} cannot be an environment: {reason}")
 
 
-def _gathered(requested: Requested, progress: Progress) -> Content:
-    """All that can be known of a package without running it."""
-    progress.note(f"looking for {requested.name} {requested.version}")
-    settings = pip_settings()
-    fetcher = Fetcher(settings)
-    sdist = find_sdist(requested, settings, fetcher)
-    progress.note(f"fetching {sdist.filename}")
-    unpacked = unpack_sdist(fetch_sdist(sdist, fetcher), sdist.filename)
-    info = read_info(unpacked.tree, sdist.filename)
-    if normalise(info.name) != requested.name:
-        raise DataError(sdist.filename, f"is of {info.name!r}, by its own PKG-INFO")
-    layout = find_layout(unpacked.tree, sdist.filename)
-    progress.note(f"resolving what the tests of {requested.name} need")
-    pins = _pins(info)
-    _refuse(requested.name, pins)
-    tree = with_metadata(unpacked.tree, layout, info)
-    title = f"{info.name} {info.version}"
-    return Content(
-        name=requested.name,
-        info=info,
-        layout=layout,
-        history=one_commit(tree, f"{title}\n", unpacked.newest),
-        lock=lock_text(pins),
-        origin=f"From `{sdist.filename}`, sha256 `{sdist.sha256}`.",
-        excluded={},
-        deselect=(),
-        timeout_sec=_TIMEOUTS_SEC[1],
-    )
-
-
-def _pins(info: PackageInfo) -> tuple[Pin, ...]:
-    """With what the tests are said to need; without it, where that cannot be had from wheels."""
-    needed = ["pytest", *info.requires]
-    if info.test_requires:
-        try:
-            return resolve([*needed, *info.test_requires])
-        except UsageError:
-            pass
-    return resolve(needed)
+@dataclass(frozen=True, slots=True)
+class _Tried:
+    verdict: Verdict
+    notes: tuple[str, ...]
+    seconds: float
 
 
 async def _tried(
-    draft: Path, setting: Setting, store: LayerStore, progress: Progress
-) -> tuple[Observed, float]:
-    """Run the suite so often; returns what it did and how long the longest run took."""
+    draft: Path, found: Gathered, setting: Setting, store: LayerStore, progress: Progress
+) -> _Tried:
+    """Run the suite so often, the last time with its files in reverse."""
     environment = load_environment(draft)
     task = Task(
         instance_id=f"{environment.name}-as-published",
@@ -188,47 +192,38 @@ async def _tried(
         pass_to_pass=(),
     )
     ready = await retried(lambda: setting.ready(task, environment))
-    await asyncio.to_thread(_refuse, environment.name, (), ready)
-    await asyncio.to_thread(_refuse_similar, ready, store)
+    await asyncio.to_thread(_refuse, found.info.name, (), ready)
+    notes = await asyncio.to_thread(_similar, ready, store)
     progress.note(f"running the tests of {environment.name}, {REPEATS} times")
-    runs = [await run_on(setting, ready) for _ in range(REPEATS)]
-    return summarise(runs), max(run.result.seconds for run in runs)
+    runs = [await run_on(setting, ready) for _ in range(REPEATS - 1)]
+    seen = summarise(runs)
+    verdict = judge(seen, runs)
+    if problem := why_none(seen, verdict, runs):
+        raise UsageError(f"{found.name} cannot be an environment: {problem}")
+    backwards = sorted(verdict.passing, reverse=True)
+    reversed_runs = [await run_on(setting, ready, ids=backwards)]
+    passed = {each.id for each in reversed_runs[0].records if each.outcome == "passed"}
+    if verdict.passing - passed:
+        reversed_runs.append(await run_on(setting, ready, ids=backwards))
+    verdict = judge_order(verdict, reversed_runs)
+    if problem := why_none(seen, verdict, runs):
+        raise UsageError(f"{found.name} cannot be an environment: {problem}")
+    return _Tried(verdict, notes, max(run.result.seconds for run in runs))
 
 
-def _refuse_similar(ready: Ready, store: LayerStore) -> None:
-    matches = shared_functions(ready.image, ready.prepared.grading_tree, store)
-    if matches:
-        first = matches[0]
+def _similar(ready: Ready, store: LayerStore) -> tuple[str, ...]:
+    """Refuse a project that sandboxes hold much of from elsewhere; note where it is little."""
+    tree = ready.prepared.grading_tree
+    matches = shared_functions(ready.image, tree, store)
+    if not matches:
+        return ()
+    first = matches[0]
+    said = f"{first.function} of {first.path} as {first.image_function} in {first.image_path}"
+    total = sum(len(fingerprints(file.data)) for path, file in tree.items() if path.endswith(".py"))
+    if len(matches) > total * _SHARED:
         raise UsageError(
             f"{ready.environment.name} cannot be an environment: its sandboxes would hold "
-            f"{len(matches)} of its functions from elsewhere, {first.function} of {first.path} as "
-            f"{first.image_function} in {first.image_path} among them"
+            f"{len(matches)} of its functions from elsewhere, {said} among them"
         )
-
-
-def _sorted(seen: Observed) -> tuple[frozenset[str], dict[str, str]]:
-    """Tests that pass every time, and the others with the reason."""
-    passing = frozenset(name for name, outcome in seen.outcomes.items() if outcome == "passed")
-    said = {"failed": "fails", "error": "fails before it starts", "skipped": "skipped"}
-    excluded = {
-        name: said.get(outcome, outcome)
-        for name, outcome in seen.outcomes.items()
-        if outcome != "passed"
-    }
-    excluded |= dict.fromkeys(seen.unstable, "not the same every time")
-    excluded |= dict.fromkeys(seen.uncollected, "cannot be collected")
-    return passing, dict(sorted(excluded.items()))
-
-
-def _deselectable(excluded: Mapping[str, str], passing: frozenset[str]) -> tuple[str, ...]:
-    """Of the excluded tests, those whose id begins no other's: pytest compares beginnings."""
-    return tuple(name for name in excluded if not any(other.startswith(name) for other in passing))
-
-
-def _nothing_passes(seen: Observed) -> str:
-    if seen.problem:
-        return f"its tests do not run. {seen.problem}"
-    if seen.uncollected and not seen.outcomes:
-        path, said = next(iter(seen.uncollected.items()))
-        return f"its tests cannot be collected. {path}: {last_line(said)}"
-    return f"of its {len(seen.outcomes)} tests, none passes every time"
+    note = f"Sandboxes hold {len(matches)} of its functions from elsewhere, {said} among them."
+    return (f"{note} `codegym check` refuses tasks that are about these.",)

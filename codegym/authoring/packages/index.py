@@ -20,26 +20,27 @@ MAX_SDIST_BYTES = 64 * 1024**2
 _SUFFIX = ".tar.gz"
 _JSON = "application/vnd.pypi.simple.v1+json"
 _ACCEPT = f"{_JSON}, application/vnd.pypi.simple.v1+html;q=0.2, text/html;q=0.1"
-_SPEC = re.compile(r"pypi:([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)==([A-Za-z0-9.!+_-]+)")
+_SPEC = re.compile(r"pypi:([A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)(?:==([A-Za-z0-9.!+_-]+))?")
+_RELEASE = re.compile(r"(\d+(?:\.\d+)*)(?:\.post(\d+))?")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
 class Requested:
-    """A package by name and exact version. ``name`` is normalised."""
+    """A package by name and exact version, ``""`` for the newest. ``name`` is normalised."""
 
     name: str
     version: str
 
     @staticmethod
     def parse(spec: str) -> Requested:
-        """Read ``pypi:NAME==VERSION``. Raises ``UsageError``."""
+        """Read ``pypi:NAME`` or ``pypi:NAME==VERSION``. Raises ``UsageError``."""
         found = _SPEC.fullmatch(spec)
         if found is None:
             raise UsageError(
                 f"{spec!r} is no package: write pypi:NAME==VERSION, for example pypi:toolz==1.1.0"
             )
-        return Requested(normalise(found[1]), found[2])
+        return Requested(normalise(found[1]), found[2] or "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +65,16 @@ def find_sdist(requested: Requested, settings: IndexSettings, fetcher: Fetcher) 
         page = fetcher.get(_page(index, requested.name), max_bytes=MAX_PAGE_BYTES, accept=_ACCEPT)
         if page is None:
             continue
+        found = {}
         for each in _files(page, index):
             name, version = _split(each.filename)
-            if name == requested.name and version == requested.version:
-                return _usable(each)
             if name == requested.name:
-                versions.append(version)
+                found[version] = each
+        newest = max(found, key=_age, default="")
+        chosen = requested.version or (newest if _age(newest) else "")
+        if chosen in found:
+            return _usable(found[chosen])
+        versions += found
     if versions:
         raise NotFoundError(
             f"source distribution ({_SUFFIX}) of {requested.name} in version",
@@ -109,6 +114,12 @@ def _split(filename: str) -> tuple[str, str]:
         return "", ""
     name, _, version = filename.removesuffix(_SUFFIX).rpartition("-")
     return normalise(name), version
+
+
+def _age(version: str) -> tuple[tuple[int, ...], int] | tuple[()]:
+    """What orders releases; nothing for those that are none (yet)."""
+    found = _RELEASE.fullmatch(version)
+    return (tuple(map(int, found[1].split("."))), int(found[2] or -1)) if found else ()
 
 
 def _usable(sdist: Sdist) -> Sdist:

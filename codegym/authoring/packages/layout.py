@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from codegym.authoring.packages.declared import (
+    pyproject,
+    setup_arguments,
+    setup_cfg,
+    table,
+    texts,
+)
 from codegym.authoring.packages.metadata import PackageInfo
 from codegym.errors import UsageError
 from codegym.grading.configuration import OWN, SHARED, pytest_part
@@ -28,7 +36,7 @@ class Layout:
     """Where things are in a tree.
 
     Attributes:
-        import_path: The folder that Python imports from: ``"."`` or ``"src"``.
+        import_path: The folder that Python imports from: ``"."``, ``"src"`` or what a build names.
         packages: Top folders and files that are the package's own.
         tests: Folders and files that hold its tests.
         config: Files that configure pytest, and all conftests; the one that pytest reads first.
@@ -47,24 +55,24 @@ def find_layout(tree: Tree, filename: str) -> Layout:
         UsageError: It has compiled parts, no package or no tests, so it cannot be used (yet).
     """
     _require_pure(tree, filename)
-    import_path = (
-        "src" if any(_is_package(tree, f"src/{name}") for name in _tops(tree, "src/")) else "."
-    )
-    prefix = "src/" if import_path == "src" else ""
-    packages = sorted(
-        prefix + name
-        for name in _tops(tree, prefix)
-        if name not in _NO_PACKAGE and _is_package(tree, prefix + name)
+    import_path, packages = next(
+        (
+            (folder, found)
+            for folder in _import_folders(tree)
+            if (found := _packages(tree, "" if folder == "." else f"{folder}/"))
+        ),
+        (".", _modules(tree)),
     )
     if not packages:
-        packages = _modules(tree)
-    if not packages:
-        raise UsageError(f"{filename} holds no package: no folder with an __init__.py, no module")
+        raise UsageError(
+            f"{filename} holds no package: no folder with an __init__.py, no module. "
+            "Where it is in a folder of its own, name that with --subdir"
+        )
     tests = _test_roots(tree)
     if not tests:
         raise UsageError(
-            f"{filename} holds no tests for pytest (test_*.py). Many projects leave them out of "
-            "what they publish; their repository can be used in a later version"
+            f"{filename} holds no tests for pytest or unittest (test_*.py). Many projects leave "
+            "them out of what they publish: add their repository instead"
         )
     return Layout(import_path, tuple(packages), tests, _config(tree))
 
@@ -85,8 +93,9 @@ def with_metadata(tree: Tree, layout: Layout, info: PackageInfo) -> Tree:
 def _require_pure(tree: Tree, filename: str) -> None:
     def refuse(what: str) -> UsageError:
         return UsageError(
-            f"{filename} has compiled parts ({what}); only pure Python works yet, the rest comes "
-            "with a later version"
+            f"{filename} has compiled parts ({what}); nothing is compiled on the way, so "
+            "only pure Python works. Where it works without them, remove them from a copy and "
+            "add that"
         )
 
     for path in tree:
@@ -106,8 +115,30 @@ def _tops(tree: Tree, prefix: str) -> set[str]:
     return {path.partition("/")[0] for path in inner if "/" in path}
 
 
-def _is_package(tree: Tree, folder: str) -> bool:
-    return f"{folder}/__init__.py" in tree
+def _import_folders(tree: Tree) -> list[str]:
+    """Where packages may be: where a build looks, then where most projects have them."""
+    find = table(pyproject(tree), "tool", "setuptools", "packages", "find").get("where")
+    named = [*texts(find), setup_cfg(tree).get("options.packages.find", "where", fallback="") or ""]
+    folders = setup_arguments(tree).get("package_dir")
+    named.append(str(folders.get("", "")) if isinstance(folders, dict) else "")
+    tidy = [posixpath.normpath(each) for each in named if each]
+    return list(dict.fromkeys([*(each for each in tidy if each != "."), "src", ".", "lib"]))
+
+
+def _packages(tree: Tree, prefix: str) -> list[str]:
+    """Packages below a folder; where there is none, packages without an ``__init__.py``."""
+    names = sorted(name for name in _tops(tree, prefix) if name.isidentifier())
+    names = [name for name in names if name not in _NO_PACKAGE]
+    regular = [prefix + name for name in names if f"{prefix}{name}/__init__.py" in tree]
+    if regular:
+        return regular
+    inner = re.compile(rf"{re.escape(prefix)}(\w+)/(?:\w+/){{1,3}}__init__\.py")
+    found = {match[1] for path in tree if (match := inner.fullmatch(path))}
+    spaces = [prefix + name for name in names if name in found]
+    if spaces or not prefix:
+        return spaces
+    loose = {path.removeprefix(prefix) for path in tree if path.startswith(prefix)}
+    return sorted(prefix + name for name in loose if "/" not in name and name.endswith(".py"))
 
 
 def _modules(tree: Tree) -> list[str]:
@@ -125,13 +156,23 @@ def _modules(tree: Tree) -> list[str]:
 def _test_roots(tree: Tree) -> tuple[str, ...]:
     """Folders named ``tests`` or ``test`` that hold any; other test files by themselves."""
     roots = set()
-    for path in tree:
+    for path, file in tree.items():
         parts = path.split("/")
-        if _TEST_FILE.fullmatch(parts[-1]) is None or parts[0] in ("docs", "doc", "examples"):
+        if parts[0] in ("docs", "doc", "examples"):
+            continue
+        if _TEST_FILE.fullmatch(parts[-1]) is None:
+            if _is_other_test(parts, file.data):
+                roots.add(path)  # pytest takes a file that is named, whatever it is called
             continue
         at = next((n for n, part in enumerate(parts[:-1]) if part in ("tests", "test")), None)
         roots.add("/".join(parts[: at + 1]) if at is not None else path)
     return tuple(sorted(roots))
+
+
+def _is_other_test(parts: Sequence[str], data: bytes) -> bool:
+    """Whether it is one of unittest's files by another name, such as ``tests.py``."""
+    named = parts[-1].startswith("test") and parts[-1].endswith(".py")
+    return named and b"TestCase" in data and b"def test" in data
 
 
 def _config(tree: Tree) -> tuple[str, ...]:

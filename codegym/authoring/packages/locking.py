@@ -18,10 +18,14 @@ _TIMEOUT_SEC = 600.0
 _MEND = "Check the network and pip's index (`pip config list`), then try again"
 
 
-def resolve(requirements: Sequence[str]) -> tuple[Pin, ...]:
+def resolve(requirements: Sequence[str], constraints: Sequence[str] = ()) -> tuple[Pin, ...]:
     """Resolve requirements, and all that they need, to wheels for this Python.
 
     pip is told to take wheels only and to install nothing, so no code of any package runs.
+
+    Args:
+        requirements: What is needed.
+        constraints: Versions to take where one of these is needed.
 
     Raises:
         UsageError: They cannot be met together, or not from wheels.
@@ -29,11 +33,14 @@ def resolve(requirements: Sequence[str]) -> tuple[Pin, ...]:
     """
     with tempfile.TemporaryDirectory(prefix="codegym-lock-") as folder:
         report = Path(folder) / "report.json"
+        limits = Path(folder) / "constraints.txt"
+        limits.write_text("\n".join(constraints), encoding="utf-8")
         told = _pip(
             [
                 *(sys.executable, "-P", "-m", "pip", "install", "--quiet", "--no-input"),
                 *("--disable-pip-version-check", "--progress-bar", "off"),
                 *("--dry-run", "--ignore-installed", "--only-binary", ":all:"),
+                *(("--constraint", str(limits)) if constraints else ()),
                 *("--report", str(report), "--", *requirements),
             ],
             folder,

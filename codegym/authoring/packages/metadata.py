@@ -88,7 +88,7 @@ def read_info(tree: Tree, filename: str) -> PackageInfo:
         version=version,
         summary=" ".join(_field(message, "Summary").split()) or name,
         license=_license(message),
-        python=_python(_field(message, "Requires-Python")),
+        python=python_specifier(_field(message, "Requires-Python")),
         requires=tuple(requires),
         test_requires=tuple(dict.fromkeys(for_tests)),
         text=file.data,
@@ -156,17 +156,24 @@ def _pyproject(tree: Tree) -> dict[str, Any]:
 
 def _license(message: Message) -> str:
     stated = _field(message, "License-Expression") or _field(message, "License")
+    if stated == "BSD" or not _SPDX.fullmatch(stated):
+        for classifier in message.get_all("Classifier", []):
+            known = _SPDX_BY_CLASSIFIER.get(str(classifier).rpartition(" :: ")[2])
+            if known and str(classifier).startswith("License ::"):
+                return known
+    return license_expression(stated)
+
+
+def license_expression(stated: str) -> str:
+    """An SPDX expression of what is stated."""
     if stated != "BSD" and _SPDX.fullmatch(stated):
         return stated
-    for classifier in message.get_all("Classifier", []):
-        known = _SPDX_BY_CLASSIFIER.get(str(classifier).rpartition(" :: ")[2])
-        if known and str(classifier).startswith("License ::"):
-            return known
-    words = re.sub(r"[^A-Za-z0-9.]+", "-", stated.split("\n")[0][:40]).strip("-")
+    words = re.sub(r"[^A-Za-z0-9.]+", "-", stated.split("\n", maxsplit=1)[0][:40]).strip("-")
     return f"LicenseRef-{words or 'unknown'}"
 
 
-def _python(stated: str) -> str:
+def python_specifier(stated: str) -> str:
+    """The clauses of a specifier that are understood; ``">=3.11"`` where there is none."""
     clauses = [_CLAUSE.fullmatch(part.strip()) for part in stated.split(",")]
     read = [f"{found[1]}{found[2]}" for found in clauses if found]
     return ",".join(read) if read else ">=3.11"

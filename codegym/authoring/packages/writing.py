@@ -7,8 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from codegym.authoring.packages.layout import Layout
-from codegym.authoring.packages.metadata import PackageInfo
+from codegym.authoring.packages.gathering import Gathered
+from codegym.authoring.packages.services import Declaration
+
+GENERATED = "generated"
 
 _DOCKERFILE = """\
 # BASE is any image that has Python 3.11 or later as `python3`.
@@ -35,23 +37,17 @@ class Content:
     """All that goes into the folder.
 
     Attributes:
-        name: The environment's.
-        info: What the package says of itself.
-        layout: Where its parts are.
-        history: The stream, and the hash of its one commit.
+        found: What is known without running anything.
         lock: Text of ``requirements.lock``.
-        origin: Where it is from, as a sentence without addresses.
+        declaration: What the user declared besides.
         excluded: Tests that are not the suite's, to the reason.
         deselect: Those of them that can be named without naming others.
         timeout_sec: Wall time of the suite.
     """
 
-    name: str
-    info: PackageInfo
-    layout: Layout
-    history: tuple[bytes, str]
+    found: Gathered
     lock: str
-    origin: str
+    declaration: Declaration
     excluded: Mapping[str, str]
     deselect: tuple[str, ...]
     timeout_sec: float
@@ -60,38 +56,46 @@ class Content:
 def write_folder(folder: Path, content: Content) -> None:
     """Write the folder, or write it again."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "history.fast-export").write_bytes(content.history[0])
+    (folder / "history.fast-export").write_bytes(content.found.history[0])
     (folder / "requirements.lock").write_text(content.lock, encoding="utf-8")
     (folder / "Dockerfile").write_text(_DOCKERFILE, encoding="utf-8")
     (folder / "README.md").write_text(_readme(content), encoding="utf-8")
     (folder / "environment.toml").write_text(_toml(content), encoding="utf-8")
+    for path, file in content.found.generated.items():
+        target = folder / GENERATED / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(file.data)
 
 
 def _toml(content: Content) -> str:
-    info, layout = content.info, content.layout
-    own = [path if path.endswith(".py") else f"{path}/**" for path in layout.packages]
-    tests = [path if path.endswith(".py") else f"{path}/**" for path in layout.tests]
+    found, declared = content.found, content.declaration
+    info, layout = found.info, found.layout
     config = [path for path in layout.config if not path.endswith("conftest.py")]
-    left_out = "".join(
-        f"    {_text(test_id)}, # {content.excluded[test_id]}\n" for test_id in content.deselect
+    tests = [_glob(found, path) for path in layout.tests]
+    left_out = _lines(
+        f"{_text(test_id)}, # {content.excluded[test_id]}" for test_id in content.deselect
     )
-    deselect = f"[\n{left_out}]" if left_out else "[]"
+    generated = f'generated = "{GENERATED}"\n' if found.generated else ""
+    services = _lines(
+        f"{{ name = {_text(one.name)}, start = {_text(one.start)}, ready = {_text(one.ready)} }},"
+        for one in declared.services
+    )
     return f"""\
-name = {_text(content.name)}
+name = {_text(found.name)}
 summary = {_text(info.summary)}
 language = "python"
 license = {_text(info.license)}
 history = "history.fast-export"
-head = {_text(content.history[1])}
-subdir = "."
-services = []
+head = {_text(found.history[1])}
+{generated}subdir = {_text(found.subdir)}
+services = {services}
 
 [image]
 python = {_text(info.python)}
 requirements = "requirements.lock"
 dockerfile = "Dockerfile"
-system_packages = []
-env = {{}}
+system_packages = {_list(declared.system_packages)}
+env = {_table({**found.env, **declared.env})}
 install = []
 build = []
 import_paths = {_list([layout.import_path])}
@@ -101,14 +105,14 @@ build_secrets = []
 name = "unit"
 runner = "pytest"
 select = {_list(layout.tests)}
-deselect = {deselect}
+deselect = {left_out}
 import_paths = {_list([layout.import_path])}
 config = {_list(layout.config)}
 timeout_sec = {content.timeout_sec:.1f}
 
 [edits]
-permitted = {_list([*own, *tests])}
-protected = {_list([*tests, *config, "**/conftest.py"])}
+permitted = {_list([*(_glob(found, path) for path in layout.packages), *tests])}
+protected = {_list([*tests, *(_inside(found, path) for path in config), "**/conftest.py"])}
 
 [limits]
 memory_mb = 1024
@@ -119,17 +123,31 @@ command_timeout_sec = 120.0
 """
 
 
+def _inside(found: Gathered, path: str) -> str:
+    """A path in the repository; globs of edits are relative to it."""
+    return path if found.subdir == "." else f"{found.subdir}/{path}"
+
+
+def _glob(found: Gathered, path: str) -> str:
+    whole = _inside(found, path)
+    return whole if path.endswith(".py") else f"{whole}/**"
+
+
 def _readme(content: Content) -> str:
+    found = content.found
+    subdir = "" if found.subdir == "." else f" --subdir {found.subdir}"
+    reference = found.reference if found.reference.startswith("pypi:") else "REFERENCE"
     lines = [
-        f"# {content.name}",
+        f"# {found.name}",
         "",
-        f"{content.info.summary}. Licence: {content.info.license}.",
+        f"{found.info.summary}. Licence: {found.info.license}.",
         "",
-        f"{content.origin} The history is one commit with its files. Made by:",
+        f"{found.origin} Made by:",
         "",
-        f"    codegym environment add pypi:{content.info.name}=={content.info.version}",
+        f"    codegym environment add {reference}{subdir}",
         "",
     ]
+    lines += [line for note in found.notes for line in (note, "")]
     if content.excluded:
         lines += [
             "Tests that are not part of the suite, and why:",
@@ -144,7 +162,7 @@ def _readme(content: Content) -> str:
     lines += [
         "Make tasks with a patch that puts a bug in:",
         "",
-        f"    codegym tasks from-patch {content.name} bug.patch",
+        f"    codegym tasks from-patch {found.name} bug.patch",
         "",
     ]
     return "\n".join(lines)
@@ -157,3 +175,14 @@ def _text(value: str) -> str:
 
 def _list(values: Iterable[str]) -> str:
     return f"[{', '.join(map(_text, values))}]"
+
+
+def _table(values: Mapping[str, str]) -> str:
+    inside = ", ".join(f"{name} = {_text(value)}" for name, value in sorted(values.items()))
+    return f"{{ {inside} }}" if inside else "{}"
+
+
+def _lines(entries: Iterable[str]) -> str:
+    """An array with one entry a line."""
+    inside = "".join(f"    {entry}\n" for entry in entries)
+    return f"[\n{inside}]" if inside else "[]"
