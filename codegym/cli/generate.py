@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -34,29 +34,36 @@ _KINDS: dict[Made, tuple[Kind, ...]] = {
 }
 
 
+EnvironmentName = Annotated[
+    str, typer.Argument(metavar="ENVIRONMENT", help="One of `codegym environment list`.")
+]
+Count = Annotated[int, typer.Option("--count", "-n", min=1, help="Tasks wanted.")]
+Operators = Annotated[
+    str, typer.Option(help="Names, separated by commas, or all; plug-ins by name, module:attr.")
+]
+KindMade = Annotated[Made, typer.Option(help="Faults to repair, features to write anew, or both.")]
+Seed = Annotated[int, typer.Option(min=0, help="Decides which edits are tried first.")]
+Workers = Annotated[
+    int, typer.Option(min=0, help="Edits tried at once; 0 for as many as there are cores.")
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        help="Folder of the pack. Default: the environment's own, or for a bundled one "
+        "./.codegym/packs/ENVIRONMENT-generated.",
+        show_default=False,
+    ),
+]
+
+
 def generate(
-    environment: Annotated[
-        str, typer.Argument(metavar="ENVIRONMENT", help="One of `codegym environment list`.")
-    ],
-    count: Annotated[int, typer.Option("--count", "-n", min=1, help="Tasks wanted.")] = 50,
-    operators: Annotated[
-        str, typer.Option(help="Names, separated by commas, or all; plug-ins by name, module:attr.")
-    ] = "all",
-    kind: Annotated[
-        Made, typer.Option(help="Faults to repair, features to write anew, or both.")
-    ] = Made.FIX,
-    seed: Annotated[int, typer.Option(min=0, help="Decides which edits are tried first.")] = 0,
-    workers: Annotated[
-        int, typer.Option(min=0, help="Edits tried at once; 0 for as many as there are cores.")
-    ] = 0,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            help="Folder of the pack. Default: the environment's own, or for a bundled one "
-            "./.codegym/packs/ENVIRONMENT-generated.",
-            show_default=False,
-        ),
-    ] = None,
+    environment: EnvironmentName,
+    count: Count = 50,
+    operators: Operators = "all",
+    kind: KindMade = Made.FIX,
+    seed: Seed = 0,
+    workers: Workers = 0,
+    out: Out = None,
     sandbox: Sandbox = "auto",
     json: Json = False,
 ) -> None:
@@ -99,20 +106,21 @@ def generate(
         raise UsageError(f"no edit of {home.name} becomes a task: {_funnel(result)}")
     pack = mutation.pack(folder, home, result)
     if json:
-        print_json(
-            {
-                "environment": home.name,
-                "candidates": result.candidates,
-                "covered": result.covered,
-                "valid": len(result.tasks),
-                "funnel": result.funnel,
-                "tasks": [task.instance_id for task in result.tasks],
-                "pack": {"name": pack.name, "version": pack.version, "folder": folder},
-                "seconds": result.seconds,
-            }
-        )
+        print_json(_as_json(result, pack, folder) | {"environment": home.name})
     else:
         _print(result, pack, folder)
+
+
+def _as_json(result: Generated, pack: PackInfo, folder: Path) -> dict[str, Any]:
+    return {
+        "candidates": result.candidates,
+        "covered": result.covered,
+        "valid": len(result.tasks),
+        "funnel": result.funnel,
+        "tasks": [task.instance_id for task in result.tasks],
+        "pack": {"name": pack.name, "version": pack.version, "folder": folder},
+        "seconds": result.seconds,
+    }
 
 
 def _print(result: Generated, pack: PackInfo, folder: Path) -> None:

@@ -19,6 +19,7 @@ from codegym.mutation.coverage import Coverage
 from codegym.store import LayerStore
 from codegym.tasks import Environment, Suite
 from codegym.types import WORKSPACE, RecordingRunner, Task
+from codegym.version import __version__
 
 REPEATS = 3
 _VERSION = "1"
@@ -82,7 +83,8 @@ async def measure(
         ready = await setting.ready(_head(environment, suite), environment)
     except TaskError as error:
         raise UsageError(f"{environment.name}: {error.problem}") from error
-    content = json.dumps([_VERSION, environment.digest, suite.name, sorted(files)])
+    scope = [__version__, environment.digest, ready.image.digest, suite.name, sorted(files)]
+    content = json.dumps([_VERSION, *scope])
     key = f"baseline-{hashlib.sha256(content.encode()).hexdigest()}"
     found = store.find(key)
     if found is None:

@@ -13,11 +13,11 @@ from codegym.grading.progress import SILENT, Progress
 from codegym.grading.setting import Setting
 from codegym.grading.trials import workers as cores
 from codegym.mutation.baseline import measure
-from codegym.mutation.candidates import draw, find_candidates, sources
+from codegym.mutation.candidates import Candidate, draw, find_candidates, sources
 from codegym.mutation.gathering import Gathering
 from codegym.mutation.operators import Operator
 from codegym.mutation.screening import Screen
-from codegym.mutation.trial import UNFIT, Reason
+from codegym.mutation.trial import UNFIT, Reason, Trial
 from codegym.mutation.trying import Trying
 from codegym.store import LayerStore
 from codegym.syntax import Parsed
@@ -89,8 +89,7 @@ async def generate(
     began = time.perf_counter()
     kept = store or LayerStore()
     progress.note(f"looking for edits in {environment.name}")
-    repository = await asyncio.to_thread(open_history, environment)
-    tree = repository.tree_at(environment.head)
+    tree = (await asyncio.to_thread(open_history, environment)).tree_at(environment.head)
     files = sources(environment, tree)
     candidates = find_candidates(files, operators, seed)
     if not candidates:
@@ -98,15 +97,11 @@ async def generate(
     baseline = await measure(setting, environment, progress, files=frozenset(files), store=kept)
     screen = Screen(baseline, tree)
     gathering = Gathering(baseline, tree, screen, seed, known)
-    progress.begin(f"tasks of {environment.name}", count)
     trying = Trying(setting, baseline, screen, kept, workers or cores())
+    progress.begin(f"tasks of {environment.name}", count)
     async with aclosing(trying.in_order(draw(candidates, seed))) as tried:
         async for candidate, trial in tried:
-            if gathering.take(candidate, trial):
-                name = candidate.operator.rpartition(".")[2]
-                progress.advance(f"{name} in {candidate.path}")
-            else:
-                progress.note(f"{candidate.path}: {trial.reason}")
+            _tell(progress, candidate, trial, taken=gathering.take(candidate, trial))
             if len(gathering.tasks) >= count:
                 break
     return Generated(
@@ -117,6 +112,13 @@ async def generate(
         operators=dict(sorted(gathering.operators.items())),
         seconds=time.perf_counter() - began,
     )
+
+
+def _tell(progress: Progress, candidate: Candidate, trial: Trial, *, taken: bool) -> None:
+    if taken:
+        progress.advance(f"{candidate.operator.rpartition('.')[2]} in {candidate.path}")
+    else:
+        progress.note(f"{candidate.path}: {trial.reason or 'same_effect'}")
 
 
 def _nothing(environment: Environment, files: Mapping[str, Parsed]) -> str:

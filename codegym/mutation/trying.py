@@ -17,6 +17,7 @@ from codegym.mutation.rows import GENERATOR_VERSION
 from codegym.mutation.screening import Screen
 from codegym.mutation.trial import Trial, attempt
 from codegym.store import LayerStore
+from codegym.version import __version__
 
 _RECORD = "trial.json"
 #: So many are begun for each that can run: one that takes long holds up only what comes of others.
@@ -43,8 +44,15 @@ class Trying:
         self._store = store
         self._workers = workers
         self._free = asyncio.Semaphore(workers)
-        environment = baseline.ready.environment
-        self._scope = [GENERATOR_VERSION, environment.digest, sorted(baseline.seconds)]
+        ready = baseline.ready
+        # Whatever could make a run of the same edit end otherwise.
+        self._scope = [
+            GENERATOR_VERSION,
+            __version__,
+            ready.environment.digest,
+            ready.image.digest,
+            sorted(baseline.seconds),
+        ]
 
     async def in_order(
         self, candidates: Iterator[Candidate]
