@@ -170,7 +170,8 @@ async def _check_task(setting: Setting, task: Task, repeats: int, store: LayerSt
 
 
 def _similar(ready: Ready, solved: Tree, store: LayerStore) -> str:
-    matches = shared_functions(ready.image, solved, store)
+    known = set(shared_functions(ready.image, ready.prepared.start_tree, store))
+    matches = [m for m in shared_functions(ready.image, solved, store) if m not in known]
     if not matches:
         return ""
     first = matches[0]
