@@ -134,7 +134,7 @@ def _packages(tree: Tree, prefix: str) -> list[str]:
         return regular
     inner = re.compile(rf"{re.escape(prefix)}(\w+)/(?:\w+/){{1,3}}__init__\.py")
     found = {match[1] for path in tree if (match := inner.fullmatch(path))}
-    spaces = [prefix + name for name in names if name in found]
+    spaces = [prefix + name for name in names if name in found and name != "lib"]
     if spaces or not prefix:
         return spaces
     loose = {path.removeprefix(prefix) for path in tree if path.startswith(prefix)}

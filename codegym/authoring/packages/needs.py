@@ -132,7 +132,7 @@ def _line(tree: Tree, line: str, folder: str, seen: set[str]) -> Iterator[str]:
         path = posixpath.normpath(posixpath.join(folder, included[1]))
         yield from _requirements(tree, path, seen)
     elif _REQUIREMENT.fullmatch(text):
-        yield text
+        yield " ".join(text.split())
 
 
 def _kept(
