@@ -51,7 +51,7 @@ def test_pyproject_says_what_is_needed():
     info = project.info
     assert (info.name, info.version, info.license) == ("Some.Thing", "3.4", "MIT")
     assert (info.summary, info.python, info.requires) == ("Things", ">=3.9", ("attrs>=20",))
-    # A tool that only reports is left out; the project itself stands for the extra it is named with.
+    # A tool that only reports is left out; the project stands for the extra it is named with.
     assert info.test_requires == ("freezegun", "tomli", "faker", "cachetools")
     files = generated_files(
         made, project, find_layout(made | tree(**{"tests/test_x.py": TEST}), "x")

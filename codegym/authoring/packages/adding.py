@@ -8,6 +8,7 @@ of. Its code first runs when its tests do, in a sandbox.
 from __future__ import annotations
 
 import asyncio
+import re
 import secrets
 import shutil
 import time
@@ -218,7 +219,8 @@ def _similar(ready: Ready, store: LayerStore) -> tuple[str, ...]:
     if not matches:
         return ()
     first = matches[0]
-    said = f"{first.function} of {first.path} as {first.image_function} in {first.image_path}"
+    where = re.sub(r"^.*/lib/python[\d.]+/", "", first.image_path)
+    said = f"{first.function} of {first.path} as {first.image_function} in {where}"
     total = sum(len(fingerprints(file.data)) for path, file in tree.items() if path.endswith(".py"))
     if len(matches) > total * _SHARED:
         raise UsageError(
