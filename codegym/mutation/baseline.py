@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
 from collections.abc import Mapping
@@ -14,7 +13,7 @@ from codegym.grading.progress import Progress
 from codegym.grading.ready import Ready
 from codegym.grading.setting import Setting
 from codegym.grading.suites import SuiteRun
-from codegym.grading.trials import Observed, run_on, summarise
+from codegym.grading.trials import Observed, run_on, summarise, together
 from codegym.mutation.coverage import Coverage
 from codegym.store import LayerStore
 from codegym.tasks import Environment, Suite
@@ -118,9 +117,7 @@ async def _measured(
 ) -> _Measured:
     name = ready.environment.name
     progress.note(f"running the tests of {name}, {REPEATS} times")
-    async with asyncio.TaskGroup() as group:
-        running = [group.create_task(run_on(setting, ready)) for _ in range(REPEATS)]
-    runs = [one.result() for one in running]
+    runs = await together(run_on(setting, ready) for _ in range(REPEATS))
     observed = summarise(runs)
     passing = _passing(name, observed)
     coverage = None
