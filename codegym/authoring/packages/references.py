@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,7 +42,7 @@ def parse_reference(text: str) -> Requested | Cloned | Plain:
         return Cloned(text.removeprefix("git+"))
     if "://" in text or re.match(r"[\w.-]+@[\w.-]+:", text):
         raise UsageError(f"{text!r} cannot be fetched: {_FORMS}. Clone others yourself")
-    folder = Path(os.path.abspath(Path(text).expanduser()))
+    folder = Path(text).expanduser().resolve()
     if not folder.is_dir():
         raise UsageError(f"{text!r}: there is no such folder; {_FORMS}")
     return Cloned(str(folder)) if is_repository(folder) else Plain(folder)
