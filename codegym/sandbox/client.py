@@ -95,9 +95,9 @@ class Launcher:
                 env={},
                 start_new_session=True,  # Ctrl-C is for the gym process
             )
-        ours.send(json.dumps(config).encode())
         ours.settimeout(_START_SEC)
         try:
+            ours.send(json.dumps(config).encode())
             ready = json.loads(ours.recv(_MAX_MESSAGE) or b"{}")
         except (TimeoutError, ConnectionError):
             ready = {}

@@ -74,12 +74,12 @@ async def test_the_usual_tools_work(box):
         "set -e; cd /tmp; printf 'b\\na\\n' > x; sort x | head -1; sed -n s/b/c/p x;"
         " awk 'END{print NR}' x; grep -c a x; find . -name x | xargs cat | wc -l;"
         " tar czf x.tgz x; tar tzf x.tgz; gzip -c x | zcat | tail -1; id -un; date +%Z;"
-        " stdbuf -oL echo ok; diff x x; ps -o pid= -p $$ | wc -l; timeout 5 env true; hostname"
+        " stdbuf -oL echo ok; diff x x; timeout 5 env true; hostname"
     )
     code, said = await run(box, script)
     assert (code, said.split()) == (
         0,
-        ["a", "c", "2", "1", "2", "x", "a", "agent", "UTC", "ok", "1", "box"],
+        ["a", "c", "2", "1", "2", "x", "a", "agent", "UTC", "ok", "box"],
     )
 
 
