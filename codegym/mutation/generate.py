@@ -19,6 +19,7 @@ from codegym.mutation.operators import Operator
 from codegym.mutation.screening import Screen
 from codegym.mutation.trial import UNFIT, Reason, Trial
 from codegym.mutation.trying import Trying
+from codegym.sandbox.images import shared_functions
 from codegym.store import LayerStore
 from codegym.syntax import Parsed
 from codegym.tasks import Environment
@@ -95,7 +96,10 @@ async def generate(
     if not candidates:
         raise UsageError(_nothing(environment, files))
     baseline = await measure(setting, environment, progress, files=frozenset(files), store=kept)
-    screen = Screen(baseline, tree)
+    own = {path: tree[path] for path in files}
+    shared = await asyncio.to_thread(shared_functions, baseline.ready.image, own, kept)
+    held = frozenset((match.path, match.function) for match in shared)
+    screen = Screen(baseline, tree, held)
     gathering = Gathering(baseline, tree, screen, seed, known)
     trying = Trying(setting, baseline, screen, kept, workers or cores())
     progress.begin(f"tasks of {environment.name}", count)

@@ -22,9 +22,16 @@ class Screen:
     Args:
         baseline: Says which tests run an edit.
         tree: The repository as it is.
+        held: Functions, by path and name, whose bodies every sandbox has from elsewhere.
     """
 
-    def __init__(self, baseline: Baseline, tree: Tree) -> None:
+    def __init__(
+        self,
+        baseline: Baseline,
+        tree: Tree,
+        held: frozenset[tuple[str, str]] = frozenset(),
+    ) -> None:
+        self._held = held
         self._baseline = baseline
         self._tree = tree
         self._made: set[str] = set()
@@ -50,7 +57,8 @@ class Screen:
                 return "equivalent"
         if not self.covering(candidate):
             return "uncovered"
-        return "copied" if self._is_elsewhere(candidate) else None
+        in_image = (candidate.path, candidate.function) in self._held
+        return "copied" if in_image or self._is_elsewhere(candidate) else None
 
     def covering(self, candidate: Candidate) -> frozenset[str]:
         """Tests that pass and run the edit; all, where that is not known."""

@@ -41,7 +41,7 @@ REASONS: Mapping[Reason, str] = {
     "equivalent": "the edit changes nothing of what is run",
     "duplicate": "another edit makes the very same file",
     "not_text": "the file is not UTF-8, and a row holds text only",
-    "copied": "another file of the repository holds what was taken away",
+    "copied": "another file of the repository, or the image, holds what was taken away",
     "uncovered": "no test runs the edited lines",
     "survived": "the tests that run the edited lines pass all the same",
     "collection_error": "tests cannot be collected any more, so none of them can fail",

@@ -72,6 +72,14 @@ def test_tests_that_fail_without_the_edit_do_not_cover_it():
     assert fault(made(b"one * 2", b"one * 3"), baseline=elsewhere) == ["uncovered"]
 
 
+def test_a_function_that_every_sandbox_has_from_elsewhere():
+    tree = {"src/f.py": File(SOURCE)}
+    one = made(b"one * 2", b"one * 3")
+    assert Screen(PASSING, tree, frozenset({("src/f.py", "f")})).fault(one) == "copied"
+    others = frozenset({("src/g.py", "f"), ("src/f.py", "g")})
+    assert Screen(PASSING, tree, others).fault(one) is None
+
+
 def test_a_feature_that_stands_elsewhere_too():
     body = SOURCE[SOURCE.index(b"\n") + 1 :]
     feature = made(body, b"    raise NotImplementedError\n", kind="ImplementFeature")
