@@ -51,8 +51,8 @@ def read(folder: Path) -> dict[str, File]:
         if path.is_symlink():
             found[name] = File(os.fsencode(path.readlink()), "120000")
         elif path.is_file():
-            mode = "100755" if path.stat().st_mode & 0o100 else "100644"
-            found[name] = File(path.read_bytes(), mode)
+            executable = path.stat().st_mode & 0o100
+            found[name] = File(path.read_bytes(), "100755" if executable else "100644")
     return found
 
 

@@ -1,5 +1,7 @@
 """Episodes in real sandboxes: what ends them, what is graded, what is kept."""
 
+from typing import cast
+
 import pytest
 
 from codegym.envs.episode import Episode
@@ -81,7 +83,8 @@ async def test_an_exit_status_is_shown_and_a_tool_without_one_shows_none(play):
 
 
 @pytest.mark.parametrize(
-    "action", ["ls", "", "{}", call("bash"), call("nope"), None, b"{}", Action(None), "\ud800"]
+    "action",
+    ["ls", "", "{}", call("bash"), call("nope"), None, b"{}", Action(cast("str", None)), "\ud800"],
 )
 async def test_a_malformed_action_costs_a_step_and_is_answered(play, action):
     episode = await play(max_steps=2)

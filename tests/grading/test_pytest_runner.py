@@ -38,8 +38,8 @@ def run(folder: Path, files: dict[str, str], ids=(), **settings) -> list[TestOut
         command = tool.command(ids, channel, python=sys.executable, root=str(root), **settings)
         argv = [str(script) if part == SCRIPT else part for part in command.argv]
         env = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", **command.env}
-        ends = {"env": env, "input": command.stdin, "pass_fds": [channel]}
-        subprocess.run(argv, cwd=root, check=False, **ends)
+        given, kept = command.stdin, [channel]
+        subprocess.run(argv, cwd=root, check=False, env=env, input=given, pass_fds=kept)
         report.seek(0)
         return tool.parse(report.read())
 

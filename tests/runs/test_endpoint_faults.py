@@ -8,6 +8,7 @@ from codegym.runs.folder import header_of
 from codegym.types import (
     Action,
     EpisodeResult,
+    Fault,
     Grade,
     Manifest,
     Observation,
@@ -30,7 +31,7 @@ def a_turn(number: int) -> Turn:
     return Turn(action, Observation("do it", "", 4 - number, 0), 0.0, 0.01)
 
 
-def a_result(fault: str = "") -> EpisodeResult:
+def a_result(fault: Fault = "") -> EpisodeResult:
     trajectory = Trajectory("t", "1", 7, FIRST, (a_turn(0), a_turn(1)), terminated=True)
     task = Task("t", "e", "c", "p", ("x",), ())
     return EpisodeResult(0, task, trajectory, None if fault else Grade(1.0), 0.0, fault=fault)

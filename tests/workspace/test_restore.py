@@ -48,7 +48,7 @@ def untouched(clone: Path) -> dict[str, bytes]:
     }
 
 
-def files_at(clone: Path, commit: str) -> dict[str, tuple[str, bytes]]:
+def files_at(clone: Path, commit: str) -> dict[str, tuple[str, str]]:
     files = {}
     for row in git(clone, "ls-tree", "-r", "-z", commit).split("\0")[:-1]:
         meta, path = row.split("\t")
