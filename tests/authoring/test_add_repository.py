@@ -3,6 +3,8 @@
 What tests need is resolved from the index that the user's pip uses, so these need one.
 """
 
+import os
+
 import pytest
 from support import git
 
@@ -133,6 +135,9 @@ async def test_a_plain_folder(setting, tmp_path, at_home):
     }.items():
         folder.mkdir(exist_ok=True)
         (folder / name).write_text(text)
+    killed = at_home / ".codegym" / ".adding-0123"
+    killed.mkdir(parents=True)
+    os.utime(killed, (0, 0))
     added = await authoring.add_environment(str(folder), setting)
     assert (added.name, added.tests, added.excluded) == ("my-thing", 1, {})
     again = await authoring.add_environment(str(folder), setting, name="another")

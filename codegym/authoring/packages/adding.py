@@ -49,6 +49,7 @@ _LONG_SEC, _SHORT_TIMEOUT_SEC = 12.0, 120.0
 #: Above this share of its functions, too much of a project lies open in every sandbox.
 _SHARED = 0.02
 _ONLY = Declaration()
+_DRAFT, _STALE_SEC = ".adding-", 86_400.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +117,8 @@ async def add_environment(
         _refuse(source.name, ())
     found, pins = await asyncio.to_thread(_gathered, source, subdir, name, root, progress)
     content = Content(found, lock_text(pins), declaration, {}, (), timeout_sec)
-    draft = root.parent / f".adding-{secrets.token_hex(6)}"
+    await asyncio.to_thread(_sweep, root.parent)
+    draft = root.parent / f"{_DRAFT}{secrets.token_hex(6)}"
     try:
         write_folder(draft, content)
         tried = await _tried(draft, found, setting, store or LayerStore(), progress)
@@ -143,6 +145,13 @@ async def add_environment(
         notes=final.found.notes,
         seconds=time.perf_counter() - began,
     )
+
+
+def _sweep(folder: Path) -> None:
+    """Remove what runs that were killed left behind; one under way is younger."""
+    for left in folder.glob(f"{_DRAFT}*"):
+        if time.time() - left.stat().st_mtime > _STALE_SEC:
+            shutil.rmtree(left, ignore_errors=True)
 
 
 def _gathered(
