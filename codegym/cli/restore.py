@@ -21,6 +21,8 @@ def restore(
     json: Json = False,
 ) -> None:
     """Commit an episode's work onto a new branch; your checkout and index stay as they are."""
+    import git
+
     from codegym.runs import open_run
     from codegym.tasks.sources import environment
     from codegym.workspace.restore import restore as commit_work
@@ -30,7 +32,10 @@ def restore(
     branch = branch or f"codegym/{task.instance_id}-{episode}"
     home = environment(task.environment)
     commit = commit_work(repo, task, home, result.work, branch=branch)
+    with git.Repo(repo) as opened:  # the user's own repository: theirs to configure
+        changed = opened.commit(commit).stats.total
     if json:
-        print_json({"branch": branch, "commit": commit, "repo": repo})
+        print_json({"branch": branch, "commit": commit, "repo": repo, **changed})
         return
     console().print(f"{commit[:12]} on branch {branch} of {repo}", soft_wrap=True)
+    console().print("{files} files changed, +{insertions} -{deletions}".format(**changed))

@@ -20,7 +20,7 @@ from codegym.workspace.layer import write_layer
 from codegym.workspace.seal import Seal, seal
 from codegym.workspace.trees import trees_of
 
-_FORMAT = "1"  # changes whenever the same tree would be written differently
+_FORMAT = "2"  # changes whenever the same tree would be written differently
 _REMEMBERED = 256
 
 

@@ -95,6 +95,7 @@ def test_restore(codegym, recorded, home, tmp_path):
     ran = codegym("restore", recorded, "--episode", "0", "--repo", repo, "--json")
     assert ran.status == 0, ran.err
     made = one_object(ran)
+    assert (made["files"], made["insertions"], made["deletions"]) == (1, 4, 1)
     assert git("rev-parse", made["branch"]).strip() == made["commit"]
     assert git("status", "--porcelain") == ""
     assert git("symbolic-ref", "HEAD").strip() == "refs/heads/main"
