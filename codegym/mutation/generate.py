@@ -12,7 +12,7 @@ from codegym.errors import UsageError
 from codegym.grading.progress import SILENT, Progress
 from codegym.grading.setting import Setting
 from codegym.grading.trials import workers as cores
-from codegym.mutation.baseline import measure
+from codegym.mutation.baseline import Baseline, measure
 from codegym.mutation.candidates import Candidate, draw, find_candidates, sources
 from codegym.mutation.gathering import Gathering
 from codegym.mutation.operators import Operator
@@ -23,7 +23,7 @@ from codegym.sandbox.images import shared_functions
 from codegym.store import LayerStore
 from codegym.syntax import Parsed
 from codegym.tasks import Environment
-from codegym.types import Task
+from codegym.types import Task, Tree
 from codegym.workspace.history import open_history
 
 
@@ -96,10 +96,7 @@ async def generate(
     if not candidates:
         raise UsageError(_nothing(environment, files))
     baseline = await measure(setting, environment, progress, files=frozenset(files), store=kept)
-    own = {path: tree[path] for path in files}
-    shared = await asyncio.to_thread(shared_functions, baseline.ready.image, own, kept)
-    held = frozenset((match.path, match.function) for match in shared)
-    screen = Screen(baseline, tree, held)
+    screen = await asyncio.to_thread(_screen, baseline, tree, files, kept)
     gathering = Gathering(baseline, tree, screen, seed, known)
     trying = Trying(setting, baseline, screen, kept, workers or cores())
     progress.begin(f"tasks of {environment.name}", count)
@@ -116,6 +113,12 @@ async def generate(
         operators=dict(sorted(gathering.operators.items())),
         seconds=time.perf_counter() - began,
     )
+
+
+def _screen(baseline: Baseline, tree: Tree, files: Iterable[str], store: LayerStore) -> Screen:
+    """What leaves out candidates unrun, those in functions that every sandbox holds among them."""
+    shared = shared_functions(baseline.ready.image, {path: tree[path] for path in files}, store)
+    return Screen(baseline, tree, frozenset((match.path, match.function) for match in shared))
 
 
 def _tell(progress: Progress, candidate: Candidate, trial: Trial, *, taken: bool) -> None:

@@ -100,8 +100,9 @@ class Environment:
         folder: Where ``environment.toml`` lies.
         history: The repository's true history, in git's fast-export format.
         head: Full hash of its newest commit.
-        generated: Files that a build of the repository would write and its import needs (a version,
-            metadata): path in the repository to file. Every tree has them where it has no such file.
+        generated: Files that a build of the repository would write and its import needs (a
+            version, metadata): path in the repository to file. Every tree has them where it has
+            no such file.
         subdir: The project's folder in the repository; ``"."`` for the root.
         command_timeout_sec: Wall time of one command of a policy.
     """

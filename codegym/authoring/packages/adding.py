@@ -122,14 +122,7 @@ async def add_environment(
     try:
         write_folder(draft, content)
         tried = await _tried(draft, found, setting, store or LayerStore(), progress)
-        verdict = tried.verdict
-        final = replace(
-            content,
-            found=replace(found, notes=(*found.notes, *tried.notes)),
-            excluded=verdict.excluded,
-            deselect=deselectable(verdict),
-            timeout_sec=timeout_sec if tried.seconds > _LONG_SEC else _SHORT_TIMEOUT_SEC,
-        )
+        final = _with_verdict(content, tried)
         write_folder(draft, final)
         load_environment(draft)
         folder = root / found.name
@@ -140,8 +133,8 @@ async def add_environment(
     return Added(
         name=found.name,
         folder=folder,
-        tests=len(verdict.passing),
-        excluded=verdict.excluded,
+        tests=len(tried.verdict.passing),
+        excluded=tried.verdict.excluded,
         notes=final.found.notes,
         seconds=time.perf_counter() - began,
     )
@@ -186,6 +179,17 @@ class _Tried:
     verdict: Verdict
     notes: tuple[str, ...]
     seconds: float
+
+
+def _with_verdict(content: Content, tried: _Tried) -> Content:
+    """What an environment holds, now that its tests were run."""
+    return replace(
+        content,
+        found=replace(content.found, notes=(*content.found.notes, *tried.notes)),
+        excluded=tried.verdict.excluded,
+        deselect=deselectable(tried.verdict),
+        timeout_sec=content.timeout_sec if tried.seconds > _LONG_SEC else _SHORT_TIMEOUT_SEC,
+    )
 
 
 async def _tried(
