@@ -137,18 +137,11 @@ async def check(
 
 def _record(part: TaskFile, checks: Sequence[TaskCheck]) -> bool:
     """Bring the quarantine up to date; returns False where the folder cannot be written to."""
-    folder = part.path.parent
-    before = read_quarantine(folder)
-    # Another file of rows in this folder may have entries of its own.
-    reasons: dict[str, str] = dict(before)
-    for each in checks:
-        reasons.pop(each.task_id, None)
-        if not each.holds:
-            reasons[each.task_id] = each.problem
-    if reasons == before:
+    reasons = {each.task_id: each.problem for each in checks if not each.holds}
+    if reasons == read_quarantine(part.path):
         return True
     try:
-        write_quarantine(folder, reasons)
+        write_quarantine(part.path, reasons)
     except OSError:
         return False
     return True

@@ -1,4 +1,8 @@
-"""Tasks found broken: ``quarantine.jsonl``, beside the rows. Sources skip and count them."""
+"""Tasks found broken: a file beside the rows. Sources skip and count them.
+
+A pack has ``quarantine.jsonl``; another file of rows, ``NAME.jsonl``, has one of its own,
+``NAME.quarantine.jsonl``: ids are unique in a file of rows only, not in a folder.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ from codegym.store import replacing
 from codegym.tasks.edge import Strict, first_problem
 from codegym.tasks.jsonl import dump_object, parse_object, read_lines
 
-FILE_NAME = "quarantine.jsonl"
+_OF_PACK = {"tasks.jsonl": "quarantine.jsonl"}
 
 
 class _Entry(Strict):
@@ -21,13 +25,18 @@ class _Entry(Strict):
     reason: str
 
 
-def read_quarantine(folder: Path) -> dict[str, str]:
-    """Return why each quarantined task is, by id; empty where there is no such file.
+def quarantine_file(rows: Path) -> Path:
+    """Where the quarantine of a file of rows is."""
+    return rows.with_name(_OF_PACK.get(rows.name, f"{rows.stem}.quarantine.jsonl"))
+
+
+def read_quarantine(rows: Path) -> dict[str, str]:
+    """Return why each quarantined task of a file of rows is, by id; empty where none is.
 
     Raises:
         DataError: The file is wrong.
     """
-    path = folder / FILE_NAME
+    path = quarantine_file(rows)
     if not path.exists():
         return {}
     found: dict[str, str] = {}
@@ -41,9 +50,9 @@ def read_quarantine(folder: Path) -> dict[str, str]:
     return found
 
 
-def write_quarantine(folder: Path, reasons: Mapping[str, str]) -> None:
-    """Replace the quarantine (task id to reason); without entries, there is no file."""
-    path = folder / FILE_NAME
+def write_quarantine(rows: Path, reasons: Mapping[str, str]) -> None:
+    """Replace a file of rows' quarantine (id to reason); without entries, there is no file."""
+    path = quarantine_file(rows)
     if not reasons:
         path.unlink(missing_ok=True)
         return

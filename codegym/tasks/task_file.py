@@ -88,7 +88,7 @@ class TaskFile:
         self.path, self.name = path, name
         self.environments = index.environments
         self._entries = index.entries
-        reasons = read_quarantine(path.parent)
+        reasons = read_quarantine(path)
         self.quarantined: Mapping[str, str] = {
             task_id: reasons[task_id] for task_id in index.entries if task_id in reasons
         }

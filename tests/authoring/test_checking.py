@@ -49,7 +49,7 @@ async def test_what_does_not_hold_is_quarantined_with_the_reason(tiny, setting):
     rows = [replace(each, instance_id=f"tiny-{name}") for name, each in tasks.items()]
     report = await authoring.check(pack(tiny, *rows), setting, 1)
     assert [each.task_id for each in report.fallen] == [row.instance_id for row in rows[:-1]]
-    said = read_quarantine(tiny.folder)
+    said = read_quarantine(tiny.folder / "tasks.jsonl")
     assert said == {each.task_id: each.problem for each in report.fallen}
     assert said["tiny-wrong"].startswith("the gold patch graded 0: ")
     assert median in said["tiny-wrong"]
@@ -62,10 +62,11 @@ async def test_what_does_not_hold_is_quarantined_with_the_reason(tiny, setting):
 
 async def test_what_holds_again_is_released(tiny, setting):
     source = pack(tiny, tiny_task(tiny))
-    write_quarantine(tiny.folder, {"tiny-median": "it fell", "another": "not of this pack"})
+    said = {"tiny-median": "it fell", "another": "a row that is gone since"}
+    write_quarantine(tiny.folder / "tasks.jsonl", said)
     report = await authoring.check(resolve("tiny"), setting, 1)
     assert report.released == ("tiny-median",)
-    assert read_quarantine(tiny.folder) == {"another": "not of this pack"}
+    assert read_quarantine(tiny.folder / "tasks.jsonl") == {}
     assert resolve("tiny").ids == source.ids
 
 

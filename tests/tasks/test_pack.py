@@ -209,7 +209,7 @@ def test_licences_of_several_environments(tmp_path: Path, tiny: Environment) -> 
 def test_quarantined_tasks_are_skipped_and_counted(tiny: Environment) -> None:
     write(tiny, several(tiny, 3))
     whole = reopen(tiny)
-    write_quarantine(tiny.folder, {"t1": "gold fails", "other": "of another file"})
+    write_quarantine(tiny.folder / "tasks.jsonl", {"t1": "gold fails", "other": "gone since"})
     pack = reopen(tiny)
     assert pack.quarantined == {"t1": "gold fails"}
     assert [task.instance_id for task in pack] == ["t0", "t2"]
@@ -219,10 +219,10 @@ def test_quarantined_tasks_are_skipped_and_counted(tiny: Environment) -> None:
     assert {pack.sample(rng).instance_id for _ in range(40)} == {"t0", "t2"}
     with pytest.raises(NotFoundError, match="it is quarantined: gold fails"):
         pack.get("t1")
-    write_quarantine(tiny.folder, {f"t{number}": "no" for number in range(3)})
+    write_quarantine(tiny.folder / "tasks.jsonl", {f"t{number}": "no" for number in range(3)})
     with pytest.raises(UsageError, match="all 3 are quarantined; `codegym check`"):
         reopen(tiny).sample(rng)
-    write_quarantine(tiny.folder, {})
+    write_quarantine(tiny.folder / "tasks.jsonl", {})
     assert not (tiny.folder / "quarantine.jsonl").exists()
     assert reopen(tiny).digest == whole.digest
 
@@ -231,7 +231,7 @@ def test_a_broken_quarantine_is_said(tiny: Environment) -> None:
     path = tiny.folder / "quarantine.jsonl"
     path.write_text('{"task_id": "a", "reason": "b"}\n{"task": "a", "reason": "b"}\n')
     with pytest.raises(DataError, match=r"quarantine\.jsonl:2: task: unknown key; .*'task_id'"):
-        read_quarantine(tiny.folder)
+        read_quarantine(tiny.folder / "tasks.jsonl")
 
 
 def test_a_file_changed_after_opening_is_refused(tiny: Environment) -> None:

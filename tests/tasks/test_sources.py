@@ -116,14 +116,29 @@ def test_rows_by_path(tiny: Environment, tmp_path: Path) -> None:
     source = resolve("loose.jsonl")
     assert list(source) == numbered(tiny, 2)
     assert draw(source, 1) == draw(resolve(str(path)), 1)
-    write_quarantine(tmp_path, {"t0": "flaky"})
+    write_quarantine(path, {"t0": "flaky"})
     assert len(resolve("loose.jsonl")) == 1
     before = source.digest
     (tiny.folder / "requirements.lock").write_text("pytest\n")
-    write_quarantine(tmp_path, {})
+    write_quarantine(path, {})
     assert resolve("loose.jsonl").digest != before, "the environment is part of what is drawn"
     with pytest.raises(UsageError, match="no such file"):
         resolve("nowhere.jsonl")
+
+
+def test_each_file_of_rows_in_a_folder_has_a_quarantine_of_its_own(
+    tiny: Environment, tmp_path: Path
+) -> None:
+    one, other, pack = (tmp_path / f"{name}.jsonl" for name in ("one", "other", "tasks"))
+    for path in (one, other, pack):
+        write_rows(path, numbered(tiny, 2))
+    write_quarantine(one, {"t0": "flaky"})
+    write_quarantine(pack, {"t1": "slow"})
+    assert dict(resolve("one.jsonl").quarantined) == {"t0": "flaky"}
+    assert dict(resolve("other.jsonl").quarantined) == {}
+    assert dict(resolve("tasks.jsonl").quarantined) == {"t1": "slow"}
+    assert (tmp_path / "one.quarantine.jsonl").is_file()
+    assert (tmp_path / "quarantine.jsonl").is_file()
 
 
 def test_rows_of_an_environment_that_is_not_there(tiny: Environment, tmp_path: Path) -> None:
@@ -201,7 +216,7 @@ def test_without_a_name_all_bundled_tasks(tiny: Environment, bundled: Path) -> N
 def test_quarantine_among_all_bundled_tasks(tiny: Environment, bundled: Path) -> None:
     for name in ("a", "b"):
         made = bundle(bundled, name, 1)
-        write_quarantine(made.folder, {f"{name}0": "flaky"})
+        write_quarantine(made.folder / "tasks.jsonl", {f"{name}0": "flaky"})
     source = resolve(None)
     assert source.quarantined == {"a0": "flaky", "b0": "flaky"}
     assert (len(source), len(list(source.all_tasks()))) == (0, 2)
