@@ -19,6 +19,7 @@ _T = TypeVar("_T")
 
 DEFAULT_TIMEOUT_SEC = 120.0
 DEFAULT_OUTPUT_BYTES = 64_000
+_FILE_SEC = 20.0  # reading or writing one file; what takes longer is no ordinary file
 MAX_READ_BYTES = 16 * 1024 * 1024
 
 
@@ -103,7 +104,10 @@ class Sandbox(ABC):
             f'exec /usr/bin/head -c {max_bytes + 1} -- "$p" >&{REPORT_FD}'
         )
         result = await self.exec(
-            ["/bin/sh", "-c", script], report=True, max_output_bytes=max_bytes + 1
+            ["/bin/sh", "-c", script],
+            report=True,
+            max_output_bytes=max_bytes + 1,
+            timeout_sec=_FILE_SEC,
         )
         if result.exit_code != 0:
             raise ValueError(f"{path}: {result.output.decode(errors='replace').strip()}")
@@ -120,10 +124,11 @@ class Sandbox(ABC):
         quoted = shlex.quote(path)
         mode = "755" if executable else "644"
         script = (
+            f'if [ -e {quoted} ] && [ ! -f {quoted} ]; then echo "not a regular file"; exit 1; fi; '
             f'/bin/mkdir -p -- "$(/usr/bin/dirname -- {quoted})" && '
             f"/bin/cat > {quoted} && /bin/chmod {mode} -- {quoted}"
         )
-        result = await self.exec(["/bin/sh", "-c", script], stdin=data)
+        result = await self.exec(["/bin/sh", "-c", script], stdin=data, timeout_sec=_FILE_SEC)
         if result.exit_code != 0:
             raise ValueError(f"{path}: {result.output.decode(errors='replace').strip()}")
 

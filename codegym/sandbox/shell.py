@@ -28,11 +28,12 @@ _READ_BYTES = 1 << 18
 LOOP = r"""
 ulimit -c 0 -u {processes} -f {file_kb} -d {data_kb} || exit 70
 ulimit -n {open_files} 2>/dev/null
+exec 7>&1
 while IFS=' ' read -r -u 3 __mode __token __size; do
   LC_ALL=C IFS= read -r -N "$__size" -u 3 __command
   case $__mode in
-    S) eval "$__command" 3<&- 4>&- 5<&- 6>&- ;;
-    E) eval "$__command" 3<&- 4>&- ;;
+    S) eval "$__command" 3<&- 4>&- 5<&- 6>&- 7>&- ;;
+    E) eval "$__command" 3<&- 4>&- 1>&7 2>&7 7>&- ;;
     *) exit 71 ;;  # somebody inside wrote into the command pipe: start anew
   esac
   printf '%s %s\0%s\0' "$__token" "$?" "$PWD" >&4

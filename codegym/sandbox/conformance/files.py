@@ -30,7 +30,7 @@ async def bad_paths_are_the_callers(box: Sandbox) -> None:
         expect("larger" in str(error), "too large is said", str(error))
     else:
         expect(False, "a file over the bound is refused")
-    for path in ("/etc/passwd", "/usr/bin/new", "README/below"):
+    for path in ("/etc/passwd", "/usr/bin/new", "README/below", "pipe", "folder"):
         try:
             await box.write(path, b"x")
         except ValueError:

@@ -156,6 +156,15 @@ async def a_daemon_ends_with_its_sandbox(box: Sandbox) -> None:
 
 
 @check
+async def a_shell_that_closed_its_output_is_still_served(box: Sandbox) -> None:
+    """Files can be read and refusals told after ``exec 1>&- 2>&-``."""
+    await box.shell("exec 1>&- 2>&-")
+    result = await box.exec(["/bin/sh", "-c", "echo out; echo err >&2"])
+    expect(text(result) == "out\nerr", "exec has its own output", result)
+    expect(await box.read("README") == b"hello\n", "so have files")
+
+
+@check
 async def signals_are_as_usual(box: Sandbox) -> None:
     """No signal is ignored from the start: a broken pipe ends its writer."""
     command = "yes | head -n 1; echo ${PIPESTATUS[0]}; sh -c 'kill -INT $$'; echo $?"

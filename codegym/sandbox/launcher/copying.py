@@ -11,21 +11,33 @@ _PARTS = ("up", "tmp", "home")
 _ROUNDS = 20
 
 
+def namespace_of(pid: int | str) -> str:
+    """Which pid namespace a process is in; ``""`` where it has ended."""
+    try:
+        return os.readlink(f"/proc/{pid}/ns/pid")
+    except OSError:
+        return ""
+
+
 def members(first: int) -> list[int]:
     """All processes in the pid namespace of ``first``, as seen here."""
-    try:
-        wanted = os.readlink(f"/proc/{first}/ns/pid")
-    except OSError:
-        return []
-    found = []
+    wanted = namespace_of(first)
+    pids = [int(entry) for entry in os.listdir("/proc") if entry.isdigit()]
+    return [pid for pid in pids if wanted and namespace_of(pid) == wanted]
+
+
+def resident_pages() -> dict[str, int]:
+    """Pages of memory that the processes of each pid namespace have to themselves."""
+    pages: dict[str, int] = {}
     for entry in os.listdir("/proc"):
-        if entry.isdigit():
+        if entry.isdigit() and (name := namespace_of(entry)):
             try:
-                if os.readlink(f"/proc/{entry}/ns/pid") == wanted:
-                    found.append(int(entry))
-            except OSError:  # it ended meanwhile
+                with open(f"/proc/{entry}/statm", "rb") as file:
+                    _, resident, shared = file.read().split()[:3]
+            except (OSError, ValueError):  # it ended meanwhile
                 continue
-    return found
+            pages[name] = pages.get(name, 0) + int(resident) - int(shared)
+    return pages
 
 
 def freeze(first: int) -> list[int]:

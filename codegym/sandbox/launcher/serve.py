@@ -20,6 +20,7 @@ import selectors
 import signal
 import socket
 import sys
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -52,6 +53,7 @@ class Server:
         self._alias = Alias()
         self._group: cgroup.Group | None = None
         self._settle()
+        self._next_poll = 0.0
         self._hard_memory = any("memory" in root.controllers for root in roots)
 
     def run(self) -> None:
@@ -66,8 +68,9 @@ class Server:
                 else:
                     self._selector.unregister(key.fd)
                     key.data(key.fd)
-            if not self._hard_memory:
+            if self._must_poll() and time.monotonic() >= self._next_poll:
                 self._poll_memory()
+                self._next_poll = time.monotonic() + _POLL_SEC
 
     # -- requests ---------------------------------------------------------------------------------
 
@@ -245,21 +248,15 @@ class Server:
         return not self._hard_memory and any(box.first for box in self._boxes.values())
 
     def _poll_memory(self) -> None:
+        resident = copying.resident_pages()
         for box in self._boxes.values():
-            if box.first and _memory_mb(box) > box.start.limits["memory_mb"]:
+            if box.first and _memory_mb(box, resident) > box.start.limits["memory_mb"]:
                 box.kill("memory")
 
 
-def _memory_mb(box: Box) -> float:
+def _memory_mb(box: Box, resident: dict[str, int]) -> float:
     """Resident memory of its processes and what its files hold, MiB."""
-    pages = 0
-    for pid in copying.members(box.first):
-        try:
-            with open(f"/proc/{pid}/statm", "rb") as file:
-                _, resident, shared = file.read().split()[:3]
-        except (OSError, ValueError):
-            continue
-        pages += int(resident) - int(shared)
+    pages = resident.get(copying.namespace_of(box.first), 0)
     disk = os.statvfs(box.folder)
     used = (disk.f_blocks - disk.f_bfree) * disk.f_frsize
     return (pages * os.sysconf("SC_PAGE_SIZE") + used) / (1 << 20)
