@@ -12,6 +12,7 @@ from support import make_tiny_home
 import codegym
 from codegym import registration
 from codegym.errors import NotFoundError, UsageError
+from codegym.tasks import write_quarantine
 from codegym.types import call
 
 IDS = sorted(registration.IDS)
@@ -69,6 +70,17 @@ def test_bad_options_are_told(make):
         make("CodeGym/FixTests-v0", tasks="no-such-source")
     with pytest.raises(UsageError, match="later version"):
         make("CodeGym/FixTests-v0", tasks="curriculum:x")
+
+
+@pytest.mark.parametrize("make", [gym.make, gym.make_vec])
+def test_that_all_tasks_are_quarantined_is_told(make, tmp_path, monkeypatch):
+    home = make_tiny_home(tmp_path, tasks=2)
+    monkeypatch.chdir(home)
+    rows = home / ".codegym/environments/tiny/tasks.jsonl"
+    write_quarantine(rows, {"tiny-0": "it fell", "tiny-1": "so did it"})
+    where = rows.with_name("quarantine.jsonl")
+    with pytest.raises(UsageError, match=f"all 2 are quarantined.*{where}.*tiny-0: it fell"):
+        make("CodeGym/FixTests-v0", tasks="tiny")
 
 
 def test_importing_codegym_is_light_and_silent():

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from codegym.envs import hiding
 from codegym.envs.text import cut_middle
 from codegym.errors import NotFoundError, UsageError
+from codegym.tasks import Joined, TaskFile
 from codegym.types import WORKSPACE, Kind, Task
 
 #: Follows each row's own kind; the id ``CodeGym/Tasks-v0``.
@@ -157,7 +158,8 @@ def check_rows(tasks: Iterable[Task], kind: str) -> None:
     """Refuse a source with rows that cannot be presented.
 
     Raises:
-        UsageError: Some cannot, with their count and the first one's reason; or there is no row.
+        UsageError: Some cannot, with their count and the first one's reason; or there is no row,
+            or only quarantined ones.
     """
     check_kind(kind)
     total, refused, first = 0, 0, ""
@@ -168,6 +170,8 @@ def check_rows(tasks: Iterable[Task], kind: str) -> None:
             refused += 1
             first = first or f"{task.instance_id}: {problem}"
     if not total:
+        if isinstance(tasks, TaskFile | Joined):
+            tasks.require_any()
         raise UsageError("the task source is empty; pass `tasks` with at least one row")
     if refused:
         raise UsageError(

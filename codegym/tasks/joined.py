@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from codegym.errors import DataError, NotFoundError
+from codegym.tasks.quarantine import quarantine_file
 from codegym.tasks.task_file import TaskFile, digest_of, require_tasks
 from codegym.types import EpisodeResult, Task
 
@@ -50,8 +51,13 @@ class Joined:
 
     def sample(self, rng: np.random.Generator) -> Task:
         """Draw a task, each as likely as any. Raises ``UsageError`` where all are quarantined."""
-        require_tasks(self.name, self.ids, len(self.quarantined))
+        self.require_any()
         return self.get(self.ids[int(rng.integers(len(self.ids)))])
+
+    def require_any(self) -> None:
+        """Raise ``UsageError`` where all tasks are quarantined."""
+        files = [quarantine_file(part.path) for part in self.parts]
+        require_tasks(self.name, self.ids, self.quarantined, files)
 
     def get(self, task_id: str) -> Task:
         """Return one task. Raises ``NotFoundError``, for a quarantined one with the reason."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Self
 from codegym.errors import DataError, NotFoundError, UsageError
 from codegym.tasks.environment import Environment
 from codegym.tasks.jsonl import parse_object, read_lines
-from codegym.tasks.quarantine import read_quarantine
+from codegym.tasks.quarantine import quarantine_file, read_quarantine
 from codegym.tasks.rows import check_new, from_row
 from codegym.types import EpisodeResult, Task
 
@@ -112,8 +112,12 @@ class TaskFile:
 
     def sample(self, rng: np.random.Generator) -> Task:
         """Draw a task, each as likely as any. Raises ``UsageError`` where all are quarantined."""
-        require_tasks(self.name, self.ids, len(self.quarantined))
+        self.require_any()
         return self._read(self.ids[int(rng.integers(len(self.ids)))])
+
+    def require_any(self) -> None:
+        """Raise ``UsageError`` where all tasks are quarantined."""
+        require_tasks(self.name, self.ids, self.quarantined, [quarantine_file(self.path)])
 
     def get(self, task_id: str) -> Task:
         """Return one task. Raises ``NotFoundError``, for a quarantined one with the reason."""
@@ -147,12 +151,15 @@ def digest_of(sha256: str, environments: Mapping[str, str], left_out: Sequence[s
     return hashlib.sha256(content.encode()).hexdigest()
 
 
-def require_tasks(name: str, ids: Sequence[str], quarantined: int) -> None:
-    """Raise ``UsageError`` where there is nothing to draw from."""
-    if not ids:
+def require_tasks(
+    name: str, ids: Sequence[str], quarantined: Mapping[str, str], files: Sequence[Path]
+) -> None:
+    """Raise ``UsageError``, with a reason and the files of all, where all are quarantined."""
+    if quarantined and not ids:
+        first, reason = next(iter(quarantined.items()))
         raise UsageError(
-            f"{name} has no task to draw: all {quarantined} are quarantined; "
-            "`codegym check` says why"
+            f"{name} has no task to draw: all {len(quarantined)} are quarantined; `codegym check` "
+            f"tries them again. {', '.join(map(str, files))} says why ({first}: {reason})"
         )
 
 
