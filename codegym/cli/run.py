@@ -6,14 +6,21 @@ import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import typer
+
 from codegym.cli import run_options as given
 from codegym.cli.options import Json, Sandbox, TaskSourceName
-from codegym.cli.output import console, print_json
+from codegym.cli.output import console, print_json, safe
 from codegym.errors import UsageError
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from codegym.loop import RunConfig
     from codegym.runs import Summary
+
+_MAX_REASONS = 3
+_REASON_CHARS = 200
 
 
 def run(
@@ -40,6 +47,7 @@ def run(
     """Run a policy on tasks and grade what it does.
 
     A run that was stopped, however it was stopped, goes on when the same command is given again.
+    The exit status is 1 where an episode could not be graded, through no fault of the policy's.
     """
     from codegym.envs.options import EpisodeOptions
     from codegym.loop import RunConfig
@@ -73,6 +81,8 @@ def run(
         print_json(as_json(summary, out))
     else:
         _print(summary, out)
+    if summary.faults:
+        raise typer.Exit(1)
 
 
 def _watched(config: RunConfig) -> Summary:
@@ -146,6 +156,7 @@ def _print(summary: Summary, out: Path) -> None:
             f"(run again to retry them), {summary.task_faults} by broken tasks",
             style="yellow",
         )
+    _print_broken(screen, summary)
     if summary.policy_faults:
         screen.print(
             f"of those, {summary.policy_faults} because the policy's endpoint failed "
@@ -153,3 +164,13 @@ def _print(summary: Summary, out: Path) -> None:
             style="yellow",
         )
     screen.print(f"codegym replay {out} --episode 0", style="dim", soft_wrap=True)
+
+
+def _print_broken(screen: Console, summary: Summary) -> None:
+    for task_id, error in list(summary.broken.items())[:_MAX_REASONS]:
+        reason = " ".join(error.removeprefix(f"task {task_id}: ").split())
+        if len(reason) > _REASON_CHARS:
+            reason = f"{reason[:_REASON_CHARS]}…"
+        screen.print(safe(f"  {task_id}: {reason}"), style="yellow", soft_wrap=True)
+    if len(summary.broken) > _MAX_REASONS:
+        screen.print(f"  and {len(summary.broken) - _MAX_REASONS} more tasks", style="yellow")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from math import sqrt
 from statistics import median
 
@@ -50,6 +50,7 @@ class Summary:
         prompt_tokens: Tokens read by the policy, likewise.
         episode_sec: Median wall time of a graded episode.
         reset_ms: Median wall time of a reset, milliseconds.
+        broken: Why each broken task is, by id.
     """
 
     episodes: int
@@ -67,6 +68,7 @@ class Summary:
     reset_ms: float
     policy_faults: int = 0
     prompt_tokens: int = 0
+    broken: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def faults(self) -> int:
@@ -95,6 +97,7 @@ def summarize(records: Iterable[EpisodeRecord]) -> Summary:
         reset_ms=1000 * median([record.reset_sec for record in graded]) if graded else 0.0,
         policy_faults=sum(1 for record in final if record.fault == "policy"),
         prompt_tokens=sum(record.prompt_tokens for record in graded),
+        broken={record.task_id: record.error for record in final if record.fault == "task"},
     )
 
 

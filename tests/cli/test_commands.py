@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 
 import pytest
@@ -58,6 +59,26 @@ def test_run_resumes_and_tells(codegym, recorded):
     assert ran.status == 0
     assert "solved 2 of 2: 100.0%" in ran.out
     assert "resuming: 2 of 2 episodes are done" in ran.err
+
+
+def test_run_tells_of_broken_tasks_and_exits_1(codegym, home, tmp_path):
+    rows = (home / ".codegym/environments/tiny/tasks.jsonl").read_text().splitlines()
+    broken = json.loads(rows[0])
+    broken["patch"] = broken["patch"].replace("sorted", "shuffled")
+    (tmp_path / "rows.jsonl").write_text(f"{json.dumps(broken)}\n{rows[1]}\n")
+    arguments = ("run", ID, "--tasks", tmp_path / "rows.jsonl", "--policy", "noop")
+    ran = codegym(*arguments, "--out", tmp_path / "run")
+    assert ran.status == 1, ran.err
+    assert "solved 0 of 1" in ran.out
+    assert "1 by broken tasks" in ran.out
+    assert re.search(r"\n  tiny-0: .*the hunk does not match", ran.out), ran.out
+    ran = codegym(*arguments, "--out", tmp_path / "run", "--json")
+    assert ran.status == 1
+    assert one_object(ran)["task_faults"] == 1
+    (tmp_path / "rows.jsonl").write_text(f"{json.dumps(broken)}\n")
+    ran = codegym(*arguments, "--out", tmp_path / "none")
+    assert ran.status == 1
+    assert "no episode was graded" in ran.out
 
 
 def test_replay(codegym, recorded):

@@ -75,5 +75,6 @@ def test_the_later_record_of_an_episode_counts():
 
 
 def test_nothing_graded():
-    summary = summarize([replace(RECORD, grade=None, fault="task")])
+    summary = summarize([replace(RECORD, grade=None, fault="task", error="it is broken")])
+    assert summary.broken == {RECORD.task_id: "it is broken"}
     assert (summary.solve_rate, summary.ci95, summary.reward) == (None, (0.0, 1.0), None)
