@@ -6,6 +6,7 @@ import contextlib
 import time
 from dataclasses import replace
 
+from codegym.envs.asking import ask
 from codegym.envs.boxes import ATTEMPTS
 from codegym.envs.checkpoint import Checkpoint
 from codegym.envs.episode import Episode
@@ -91,9 +92,9 @@ class Attempt:
     async def _turns(self, episode: Episode, checkpoint_sec: float) -> None:
         due = time.monotonic() + checkpoint_sec
         while not episode.ended:
-            action = await self._policy.act(episode.history)
+            action = await ask(self._policy, episode.history, episode.left_sec)
             with contextlib.suppress(TaskError):  # the episode has noted it
-                await episode.step(action)
+                await (episode.expire() if action is None else episode.step(action))
             self._listener.on_turn(self._job.index, episode.history.turns[-1])
             if time.monotonic() >= due and not episode.ended:
                 # Where a copy fails, the episode itself may still be well: its next step will tell.

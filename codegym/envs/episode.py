@@ -11,7 +11,7 @@ import contextlib
 import copy
 import hashlib
 import time
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 
 from codegym.envs import boxes, kinds
 from codegym.envs.actions import Malformed, parse
@@ -92,6 +92,11 @@ class Episode:
     def attestation(self) -> Attestation:
         """What the reset looked for in the sandbox's files."""
         return self._known().prepared.attestation
+
+    @property
+    def left_sec(self) -> float:
+        """Wall time before truncation."""
+        return self._started + self.options.max_episode_sec - time.monotonic()
 
     @property
     def history(self) -> History:
@@ -177,21 +182,17 @@ class Episode:
         box = self._running()
         text, taken = _read(action)
         self._started += taken.lost_sec  # an endpoint's time is not the policy's
-        began, taken_before = time.monotonic(), len(self._log.turns)
-        try:
-            result = await self._act(box, text)
-            self._log.add(taken, result, time.monotonic() - began)
-            return await self._settle(box, submitted=result.submitted)
-        except (SandboxError, TaskError) as error:
-            if len(self._log.turns) == taken_before:
-                self._log.add(taken, ToolResult("[no answer]"), time.monotonic() - began)
-            await self._fail("task" if isinstance(error, TaskError) else "sandbox", error)
-            if isinstance(error, TaskError):
-                raise
-            return self._rewarded(0.0)
-        except asyncio.CancelledError:
-            self._log.truncated = True  # half a command may still run in there
-            raise
+        return await self._turn(box, taken, self._act(box, text))
+
+    async def expire(self) -> StepResult:
+        """End it: the policy gave no action in the time that was left. Else as ``step``.
+
+        Its last turn then has an empty action, whose ``note`` says so.
+        """
+        box = self._running()
+        self._started = min(self._started, time.monotonic() - self.options.max_episode_sec)
+        taken = Action("", note="no action in the time that was left")
+        return await self._turn(box, taken, _nothing())
 
     async def grade(self) -> Grade:
         """Grade the work as it is now; a running episode goes on undisturbed.
@@ -250,6 +251,26 @@ class Episode:
 
     # One step
 
+    async def _turn(
+        self, box: Sandbox, taken: Action, answer: Coroutine[None, None, ToolResult]
+    ) -> StepResult:
+        """Record an action and its answer, and settle what comes of it."""
+        began, taken_before = time.monotonic(), len(self._log.turns)
+        try:
+            result = await answer
+            self._log.add(taken, result, time.monotonic() - began)
+            return await self._settle(box, submitted=result.submitted)
+        except (SandboxError, TaskError) as error:
+            if len(self._log.turns) == taken_before:
+                self._log.add(taken, ToolResult("[no answer]"), time.monotonic() - began)
+            await self._fail("task" if isinstance(error, TaskError) else "sandbox", error)
+            if isinstance(error, TaskError):
+                raise
+            return self._rewarded(0.0)
+        except asyncio.CancelledError:
+            self._log.truncated = True  # half a command may still run in there
+            raise
+
     async def _act(self, box: Sandbox, text: object) -> ToolResult:
         toolbox = self.options.toolbox
         called = parse(text, toolbox.schemas)
@@ -274,7 +295,7 @@ class Episode:
             timeout_sec=min(
                 options.command_timeout_sec,
                 ready.environment.command_timeout_sec,
-                self._started + options.max_episode_sec - time.monotonic(),
+                self.left_sec,
             ),
             max_output_bytes=4 * options.max_output_chars,
         )
@@ -346,6 +367,11 @@ def _read(action: object) -> tuple[object, Action]:
     if isinstance(action, Action) and isinstance(text, str):
         return text, action
     return text, Action(text if isinstance(text, str) else repr(text)[:1000])
+
+
+async def _nothing() -> ToolResult:
+    """The answer to no action."""
+    return ToolResult("[time is over]")
 
 
 def _digest(ready: Ready) -> str:

@@ -79,7 +79,8 @@ class Rollouts:
             samples: Episodes for each task, >= 1.
 
         Raises:
-            UnavailableError: This machine lacks a part. Whatever the policy raises.
+            UnavailableError: This machine lacks a part.
+            UsageError: The policy raised something else (the cause), or what it gave is no action.
         """
         # A generator that is closed does not close the one that it reads.
         async with aclosing(self._play(policy, samples)) as played:

@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class Policy(Protocol):
-    """Chooses actions. The only contract a policy has."""
+    """Chooses actions. The only contract a policy has.
+
+    ``act`` is cut off when the episode's time is over. A policy with ``bounds_its_time = True``
+    is not: it ends by itself, and says in ``Action.lost_sec`` what of its time is not to count.
+    """
 
     @property
     def version(self) -> str:

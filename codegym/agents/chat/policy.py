@@ -60,6 +60,8 @@ class Chat:
     concurrency: int = 16
 
     version: str = field(init=False, default="")
+    #: A request ends by itself, and time lost to the endpoint is known only then.
+    bounds_its_time: ClassVar[bool] = True
     #: What may change when a run is resumed: where, how patiently, how much in all.
     unpinned: ClassVar[frozenset[str]] = frozenset({
         "base_url", "api_key_env", "max_run_tokens", "timeout_sec", "max_retries", "concurrency",
