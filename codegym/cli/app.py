@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import traceback
 from typing import Annotated
 
 import typer
@@ -24,6 +26,9 @@ from codegym.cli.bench import command as bench
 from codegym.cli.demo import command as demo
 from codegym.errors import CodeGymError
 
+#: Where this variable is set, an error is also told with its traceback and its causes.
+TRACEBACK = "CODEGYM_TRACEBACK"
+
 
 class Commands(TyperGroup):
     """Turns errors into one line on stderr and an exit status."""
@@ -33,6 +38,8 @@ class Commands(TyperGroup):
         try:
             return super().invoke(ctx)
         except CodeGymError as error:
+            if os.environ.get(TRACEBACK):
+                typer.echo("".join(traceback.format_exception(error)), err=True, nl=False)
             typer.echo(f"codegym: {error}", err=True)
             raise typer.Exit(error.exit_status) from None
         except KeyboardInterrupt:

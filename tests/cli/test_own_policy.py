@@ -17,6 +17,18 @@ class Careful:
     version = "careful-1"
     async def act(self, history):
         return Action(call("submit"))
+
+class Broken(Careful):
+    async def act(self, history):
+        return {}["absent"]
+
+class Plain(Careful):
+    def act(self, history):
+        return Action(call("submit"))
+
+class Text(Careful):
+    async def act(self, history):
+        return call("submit")
 """
 
 
@@ -55,3 +67,29 @@ def test_a_path_that_was_declared_unsafe_is_left_out(play, tmp_path):
     done = play("Careful", tmp_path / "run", PYTHONSAFEPATH="1")
     assert done.returncode == 2
     assert "cannot import 'my_agent'" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("Broken", "policy my_agent:Broken raised KeyError: 'absent' ("),
+        ("Plain", "policy my_agent:Plain: act is not asynchronous"),
+    ],
+)
+def test_what_is_wrong_with_it_is_one_line(play, tmp_path, name, said):
+    done = play(name, tmp_path / "run")
+    assert done.returncode == 2
+    assert said in done.stderr.splitlines()[-1]
+    assert "Traceback" not in done.stderr
+
+
+def test_the_traceback_can_be_had(play, tmp_path):
+    done = play("Broken", tmp_path / "run", CODEGYM_TRACEBACK="1")
+    assert done.returncode == 2
+    assert 'return {}["absent"]' in done.stderr
+
+
+def test_a_text_is_an_action(play, tmp_path):
+    done = play("Text", tmp_path / "run")
+    assert done.returncode == 0, done.stderr
+    assert "1.0 steps" in done.stdout
