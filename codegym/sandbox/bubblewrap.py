@@ -171,7 +171,8 @@ class BubblewrapSandbox(Sandbox):
             for descriptor in files:
                 os.close(descriptor)
         try:
-            await asyncio.wait_for(self._restore(shell), _READY_SEC)
+            async with asyncio.timeout(_READY_SEC):  # `wait_for` can lose a cancellation (3.11)
+                await self._restore(shell)
         except (ShellEndedError, TimeoutError) as error:
             said = shell.output()[0].decode(errors="replace").strip()
             raise SandboxError(f"a sandbox did not start: {said or error!r}") from error
@@ -292,7 +293,8 @@ class BubblewrapSandbox(Sandbox):
         if self._end is None:
             return 1, "exit"
         try:
-            code, reason = await asyncio.wait_for(asyncio.shield(self._end), _EXIT_SEC)
+            async with asyncio.timeout(_EXIT_SEC):
+                code, reason = await asyncio.shield(self._end)
         except TimeoutError:
             await self._kill()
             return 1, "exit"

@@ -14,6 +14,7 @@ from as_user import CHECKOUT
 
 from codegym.errors import SandboxError, UnavailableError, UsageError
 from codegym.sandbox.backends import pick
+from codegym.sandbox.bubblewrap import BubblewrapSandbox
 from codegym.sandbox.client import Launcher
 from codegym.store import LayerStore
 from codegym.types import Image, SandboxSpec
@@ -155,4 +156,23 @@ async def test_many_start_and_stop_at_once(backend, spec):
     seen = await asyncio.gather(*(box.shell("echo $$") for box in boxes))
     assert {result.output for result in seen} == {b"1\n"}
     await asyncio.gather(*(box.stop() for box in boxes))
+    assert backend._boxes == {}
+
+
+async def test_a_cancellation_is_not_lost_as_a_sandbox_becomes_ready(backend, spec, monkeypatch):
+    real = BubblewrapSandbox._restore
+
+    async def restore(self, shell):
+        await real(self, shell)
+        asyncio.get_running_loop().call_soon(playing.cancel)  # before anyone hears that it is done
+
+    async def play():
+        async with await backend.start(spec):
+            await asyncio.sleep(20)
+
+    monkeypatch.setattr(BubblewrapSandbox, "_restore", restore)
+    playing = asyncio.ensure_future(play())
+    with pytest.raises(asyncio.CancelledError):
+        async with asyncio.timeout(10):
+            await playing
     assert backend._boxes == {}
