@@ -30,9 +30,10 @@ def replay(
     """Watch a recorded episode, turn by turn."""
     from codegym.runs import open_run
 
-    result = open_run(run).episode(episode)
+    recorded = open_run(run)
+    result = recorded.episode(episode)
     out = console()
-    _head(out, result)
+    _head(out, result, recorded.pins.policy)
     for number, turn in enumerate(result.trajectory.turns, 1):
         if speed:
             time.sleep(min(turn.seconds / speed, _MAX_PAUSE_SEC))
@@ -40,10 +41,11 @@ def replay(
     _tail(out, result)
 
 
-def _head(out: Console, result: EpisodeResult) -> None:
+def _head(out: Console, result: EpisodeResult, policy: str) -> None:
     trajectory = result.trajectory
     out.rule(f"episode {result.index}: {safe(result.task.instance_id)}", align="left")
-    out.print(f"policy {safe(trajectory.policy)}, seed {trajectory.seed}", style="dim")
+    version = safe(trajectory.policy)
+    out.print(f"policy {safe(policy)} ({version}), seed {trajectory.seed}", style="dim")
     out.print(safe(trajectory.first.instruction.rstrip()))
 
 

@@ -85,6 +85,7 @@ def test_replay(codegym, recorded):
     ran = codegym("replay", recorded, "--episode", "1")
     assert ran.status == 0, ran.err
     assert "tiny-1" in ran.out
+    assert re.search(r"^policy oracle \(\S+\), seed \d+$", ran.out, re.MULTILINE)
     assert "write src/tinycalc/order.py" in ran.out
     assert "score 1" in ran.out
     assert "+    middle = len(ordered) // 2" in ran.out
