@@ -62,7 +62,7 @@ def refusal_explained(folder: Path) -> Iterator[None]:
     try:
         with full_disk_explained(folder):
             yield
-    except (PermissionError, FileExistsError, NotADirectoryError) as error:
+    except (PermissionError, FileExistsError, FileNotFoundError, NotADirectoryError) as error:
         raise UnavailableError(_refused(folder, error), _ELSEWHERE) from error
     except OSError as error:
         if error.errno != errno.EROFS:

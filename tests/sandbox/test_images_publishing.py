@@ -2,10 +2,11 @@
 
 import asyncio
 import threading
+from pathlib import Path
 
 import pytest
 
-from codegym.errors import DataError
+from codegym.errors import DataError, UnavailableError
 from codegym.sandbox.images.publishing import publish
 from codegym.store import LayerStore
 
@@ -20,6 +21,10 @@ def store(tmp_path):
 async def fill(dest):
     await asyncio.sleep(0.01)
     (dest / "file").write_text("x")
+
+
+def overflow():
+    Path("/dev/full").write_bytes(b"x")
 
 
 def left(store):
@@ -49,6 +54,16 @@ async def test_an_error_passes_through_and_leaves_nothing(store):
         await publish(store, KEY, build)
     assert left(store) == []
     assert (await publish(store, KEY, fill) / "file").exists()
+
+
+async def test_a_disk_that_fills_in_the_midst_is_explained_and_nothing_is_left(store):
+    async def build(dest):
+        await fill(dest)
+        overflow()
+
+    with pytest.raises(UnavailableError, match=r"disk that holds .* is full.*cache prune"):
+        await publish(store, KEY, build)
+    assert left(store) == []
 
 
 async def test_of_two_builders_the_second_builds_when_the_first_fails(store):

@@ -53,6 +53,12 @@ def test_a_file_in_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
             cache_dir()
 
 
+def test_a_place_where_no_folder_can_be_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CODEGYM_CACHE", "/proc/x")
+    with pytest.raises(UnavailableError, match=r"cannot be written at /proc/x.*Set CODEGYM_CACHE"):
+        cache_dir()
+
+
 def make_cache_as_nobody(pipe: Connection, path: Path) -> None:
     if os.geteuid() == 0:
         os.setresuid(65534, 65534, 65534)

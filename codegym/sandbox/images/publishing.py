@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from codegym.store import LayerStore
+from codegym.store.cache import full_disk_explained
 
 
 class _AbandonedError(Exception):
@@ -20,6 +21,9 @@ async def publish(store: LayerStore, key: str, build: Callable[[Path], Awaitable
 
     A thread of its own waits for the lock (another process may hold it for minutes) and keeps it
     while ``build`` runs, so the event loop goes on and a cancelled caller leaves nothing behind.
+
+    Raises:
+        UnavailableError: The disk is full. Whatever ``build`` raises.
     """
     found = store.find(key)
     if found is not None:
@@ -39,7 +43,8 @@ async def publish(store: LayerStore, key: str, build: Callable[[Path], Awaitable
         try:
             await asyncio.wait({published, draft}, return_when=asyncio.FIRST_COMPLETED)
             if not published.done():
-                await build(draft.result())
+                with full_disk_explained(store.root):
+                    await build(draft.result())
         except BaseException:
             built.set_exception(_AbandonedError())
             if draft.done():  # the thread removes the draft; that is quick
