@@ -147,10 +147,3 @@ async def test_a_policy_that_never_acts_is_graded_too(setting, source):
     rollouts = Rollouts(setting, source, EpisodeOptions(max_episode_sec=0.2), draws=1)
     (result,) = [each async for each in rollouts.run(Idle())]
     assert (result.fault, result.reward, len(result.trajectory.turns)) == ("", 0.0, 1)
-
-
-async def test_a_policy_that_raises_ends_the_run_and_leaves_nothing_behind(setting, source):
-    with pytest.raises(UsageError, match="Raises raised KeyError"):
-        async for _ in Rollouts(setting, source, workers=2).run(Raises(KeyError("x"))):
-            pass
-    assert not setting.backend._boxes

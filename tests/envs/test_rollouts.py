@@ -256,8 +256,9 @@ async def test_a_policys_own_error_comes_through(setting, source):
                 raise ZeroDivisionError("of the policy")
             await asyncio.sleep(30)
 
-    with pytest.raises(ZeroDivisionError, match="of the policy"):
+    with pytest.raises(UsageError, match="Wrong raised ZeroDivisionError: of the policy") as told:
         await collect(Rollouts(setting, source, workers=2).run(Wrong()))
+    assert isinstance(told.value.__cause__, ZeroDivisionError)
     assert not setting.backend._boxes
 
 
