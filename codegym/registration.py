@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from gymnasium.envs import registration as gymnasium
 
-from codegym.errors import NotFoundError
+from codegym.errors import NotFoundError, UsageError
 
 if TYPE_CHECKING:
     from codegym.envs.gym_env import CodeGymEnv
@@ -86,4 +86,11 @@ def make_vector_env(
 
 
 def _source(tasks: TaskSource | str | None) -> TaskSource:
-    return resolve(tasks) if tasks is None or isinstance(tasks, str) else tasks
+    if tasks is None or isinstance(tasks, str):
+        return resolve(tasks)
+    if not all(hasattr(tasks, name) for name in ("sample", "get", "digest", "__iter__")):
+        raise UsageError(
+            "tasks: expected the name of an environment or pack, PATH.jsonl, None or a TaskSource, "
+            f"got {tasks!r}"
+        )
+    return tasks

@@ -73,6 +73,24 @@ def test_bad_options_are_told(make):
 
 
 @pytest.mark.parametrize("make", [gym.make, gym.make_vec])
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        ({"tasks": ["kvlog"]}, r"tasks: expected the name .* a TaskSource, got \['kvlog'\]"),
+        ({"tasks": 5}, "tasks: expected the name .*, got 5"),
+        ({"reward": 3}, "reward: expected a name or module:attr, got 3"),
+        ({"gamma": "much"}, r"gamma: must be a number in \(0, 1\], got 'much'"),
+        ({"max_episode_sec": None}, "max_episode_sec: must be a number above 0, got None"),
+        ({"tools": 5}, "tools: expected .* a list of names, got 5"),
+    ],
+)
+def test_a_value_of_another_type_is_told(make, options, told, tmp_path, monkeypatch):
+    monkeypatch.chdir(make_tiny_home(tmp_path))
+    with pytest.raises(UsageError, match=told):
+        make("CodeGym/FixTests-v0", **{"tasks": "tiny", **options})
+
+
+@pytest.mark.parametrize("make", [gym.make, gym.make_vec])
 def test_that_all_tasks_are_quarantined_is_told(make, tmp_path, monkeypatch):
     home = make_tiny_home(tmp_path, tasks=2)
     monkeypatch.chdir(home)

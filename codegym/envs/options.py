@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Real
 
 from codegym.envs import kinds
 from codegym.envs.rewards import load_reward
@@ -41,12 +42,13 @@ class EpisodeOptions:
     def __post_init__(self) -> None:
         """Raise ``UsageError`` where a value is out of its range or a name is unknown."""
         kinds.check_kind(self.kind)
-        _check(0 < self.gamma <= 1, "gamma", self.gamma, "in (0, 1]")
+        right = _is_number(self.gamma) and 0 < self.gamma <= 1
+        _check(right, "gamma", self.gamma, "a number in (0, 1]")
         _check_whole("max_steps", self.max_steps, 1)
         _check_whole("max_output_chars", self.max_output_chars, 200)
         for name in ("max_episode_sec", "command_timeout_sec"):
             value = getattr(self, name)
-            _check(value > 0 and not math.isnan(value), name, value, "above 0")
+            _check(_is_number(value) and value > 0, name, value, "a number above 0")
         _ = self.toolbox, self.reward_function  # a wrong name is told now, not at the first reset
 
     @cached_property
@@ -64,6 +66,10 @@ def _check_whole(name: str, value: int, least: int) -> None:
     # From JSON or a command line, so not what the annotation says.
     whole = type(value) is int
     _check(whole and value >= least, name, value, f"a whole number, at least {least}")
+
+
+def _is_number(value: object) -> bool:
+    return not isinstance(value, bool) and isinstance(value, Real) and not math.isnan(value)
 
 
 def _check(right: bool, name: str, value: object, wanted: str) -> None:

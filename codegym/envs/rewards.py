@@ -80,6 +80,8 @@ def load_reward(name: str) -> Reward:
     Raises:
         UsageError: It is no reward. ``NotFoundError`` where nothing has the name.
     """
+    if not isinstance(name, str):  # from a caller's Python, so not what the annotation says
+        raise UsageError(f"reward: expected a name or module:attr, got {name!r}")
     found = plugins.load("rewards", name, BUILTIN)
     reward = found() if isinstance(found, type) else found
     if not callable(reward) or not hasattr(reward, "range"):

@@ -90,7 +90,7 @@ def test_a_reward_is_named():
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"gamma": 0.0}, "gamma: must be in"),
+        ({"gamma": 0.0}, "gamma: must be a number in"),
         ({"gamma": 1.5}, "gamma"),
         ({"max_steps": 0}, "max_steps: must be a whole number, at least 1, got 0"),
         ({"max_steps": 2.5}, "max_steps"),

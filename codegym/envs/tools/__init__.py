@@ -59,7 +59,7 @@ def load_tools(names: str | Sequence[str]) -> Toolbox:
     Raises:
         UsageError: No tool is named, two have one name, or one is no tool.
     """
-    if isinstance(names, str) and names != "default":
+    if names != "default" and (isinstance(names, str) or not isinstance(names, Sequence)):
         raise UsageError(f'tools: expected "default" or a list of names, got {names!r}')
     wanted = tuple(BUILTIN) if isinstance(names, str) else tuple(names)
     if not wanted:
