@@ -37,13 +37,16 @@ class RunFolder:
         tokens_spent: Tokens read and sampled in episodes that ended before, faulty ones included.
 
     Raises:
-        UsageError: Another process writes it; it is pinned to something else; it is no run.
+        UsageError: Another process writes it; it is pinned to something else; it is no run, or
+            no folder.
         DataError: One of its files is broken.
         UnavailableError: It cannot be written.
     """
 
     def __init__(self, path: Path, pins: Pins) -> None:
         self.path, self.pins = path, pins
+        if path.exists() and not path.is_dir():
+            raise UsageError(f"--out {path} is a file, where a run's folder is wanted")
         with writing(path):
             path.mkdir(parents=True, exist_ok=True)
         self._open: dict[int, _OpenTrajectory] = {}

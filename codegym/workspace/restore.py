@@ -79,12 +79,13 @@ def _opened(repo: Path) -> Path:
 
 
 def _checked_ref(folder: Path, branch: str) -> str:
-    ref = f"refs/heads/{branch}"
     try:
-        git.run("check-ref-format", ref, folder=folder)
+        named = git.run("check-ref-format", "--branch", branch, folder=folder)
     except git.GitError as error:
         raise UsageError(f"{branch!r} cannot be a branch's name") from error
-    return ref
+    if named != os.fsencode(f"{branch}\n"):  # what git resolves, such as @{-1}, names another one
+        raise UsageError(f"{branch!r} cannot be a branch's name")
+    return f"refs/heads/{branch}"
 
 
 def _point(folder: Path, ref: str, branch: str, committer: _Committer) -> str:

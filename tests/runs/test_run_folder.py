@@ -242,6 +242,14 @@ def test_a_folder_of_other_things_is_refused(tmp_path):
         open_run(tmp_path)
 
 
+def test_a_file_is_no_run_folder(tmp_path):
+    file = tmp_path / "file"
+    file.write_text("mine")
+    with pytest.raises(UsageError, match=r"--out .*/file is a file"):
+        RunFolder(file, PINS)
+    assert file.read_text() == "mine"
+
+
 def test_a_full_disk_loses_nothing(tmp_path):
     """The file-size limit of this process stands for a full disk: both stop a write part-way."""
     with RunFolder(tmp_path, PINS) as run:

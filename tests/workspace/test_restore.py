@@ -152,7 +152,7 @@ def test_what_cannot_be_restored_into_is_refused(environment, task, clone, tmp_p
     with pytest.raises(UsageError, match=r"does not hold the commit .* fetch it"):
         restore(tmp_path / "empty", task, environment, WORK)
     assert not (tmp_path / "empty/.git/index").exists()
-    for branch in ("a..b", "-x y", "a/", "x.lock"):
+    for branch in ("a..b", "-x y", "a/", "x.lock", "-x", "HEAD", "@{-1}"):
         with pytest.raises(UsageError, match="cannot be a branch"):
             restore(clone, task, environment, WORK, branch=branch)
     git(clone, "branch", "taken")
