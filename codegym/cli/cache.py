@@ -47,22 +47,19 @@ def prune(
     ] = 30.0,
     json: Json = False,
 ) -> None:
-    """Remove layers not used lately, and what killed builds left. Those in use stay."""
+    """Remove what was not used lately, and what killed builds left. Layers in use stay."""
+    from codegym.store.cache import cache_dir
     from codegym.store.layers import LayerStore
 
-    pruned = LayerStore().prune(older_than)
+    stores = (LayerStore(), LayerStore(cache_dir() / "repos"))
+    pruned = [store.prune(older_than) for store in stores]
+    removed = sum(each.removed for each in pruned)
+    freed = sum(each.freed_bytes for each in pruned)
+    kept = sum(each.kept for each in pruned)
     if json:
-        print_json(
-            {
-                "removed": pruned.removed,
-                "freed_bytes": pruned.freed_bytes,
-                "kept": pruned.kept,
-            }
-        )
+        print_json({"removed": removed, "freed_bytes": freed, "kept": kept})
         return
-    console().print(
-        f"removed {pruned.removed} ({megabytes(pruned.freed_bytes)}), kept {pruned.kept}"
-    )
+    console().print(f"removed {removed} ({megabytes(freed)}), kept {kept}")
 
 
 def megabytes(size: int) -> str:
