@@ -101,6 +101,9 @@ def configure(plugin: type[T], options: Mapping[str, str]) -> T:
         raise  # it says all there is to say
     except ValueError as error:
         raise UsageError(f"{plugin.__name__}: {error}") from error
+    except Exception as error:  # somebody else's code, as above
+        said = f"{type(error).__name__}: {error}"
+        raise UsageError(f"{plugin.__name__} cannot be made: {said}") from error
 
 
 def _owner(point: EntryPoint) -> str:
@@ -115,6 +118,11 @@ def _attribute(reference: str, label: str) -> object:
         value: Any = importlib.import_module(module_name)
     except ImportError as error:
         raise UsageError(f"{label}: cannot import {module_name!r}: {error}") from error
+    except CodeGymError:
+        raise  # it says all there is to say
+    except Exception as error:  # somebody else's code: whatever it raises is told as its own
+        said = f"{type(error).__name__}: {error}"
+        raise UsageError(f"{label}: importing {module_name!r} raised {said}") from error
     for part in attribute.split("."):
         if not hasattr(value, part):
             raise NotFoundError(f"attribute of {module_name} ({label})", part, dir(value))

@@ -154,3 +154,26 @@ def test_a_plugin_without_fields_takes_no_options():
     assert isinstance(plugins.configure(Plain, {}), Plain)
     with pytest.raises(NotFoundError, match="it has none"):
         plugins.configure(Plain, {"seed": "1"})
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("def x(:\n", r"importing 'its_wrong' raised SyntaxError: .*line 1"),
+        ("x = absent\n", r"importing 'its_wrong' raised NameError: name 'absent'"),
+    ],
+)
+def test_a_module_that_cannot_be_run_is_told(tmp_path, monkeypatch, content, said):
+    (tmp_path / "its_wrong.py").write_text(content)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(UsageError, match=said):
+        plugins.load("policies", "its_wrong:x", {})
+
+
+def test_a_class_that_cannot_be_made_is_told():
+    class Needs:
+        def __init__(self, model):
+            self.model = model
+
+    with pytest.raises(UsageError, match=r"Needs cannot be made: TypeError: .*'model'"):
+        plugins.configure(Needs, {})
