@@ -58,7 +58,7 @@ def _load(text: object) -> dict[str, Any]:
     if len(text) > MAX_ACTION_CHARS:
         raise _FlawError(f"{len(text)} characters, more than the {MAX_ACTION_CHARS} allowed")
     try:
-        value = json.loads(text, parse_constant=_no_constant)
+        value = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_unique)
     except json.JSONDecodeError as error:
         where = f"line {error.lineno}, column {error.colno}"
         raise _FlawError(f"not JSON ({error.msg} at {where}); write {_FORM}") from None
@@ -67,6 +67,16 @@ def _load(text: object) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise _FlawError(f"expected a JSON object, got {_type_name(value)}; write {_FORM}")
     return value
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object; JSON leaves open which of two values of one key counts."""
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise _FlawError(f"the key {_short(key)} is there twice; write {_FORM}")
+        found[key] = value
+    return found
 
 
 def _no_constant(name: str) -> float:

@@ -49,6 +49,11 @@ def test_arguments_may_be_left_out_where_none_is_needed():
         ("", "not JSON"),
         ("[]", "expected a JSON object, got array"),
         ("null", "got null"),
+        ('{"name": "bash", "name": "submit"}', "the key 'name' is there twice"),
+        (
+            '{"name": "bash", "arguments": {"command": "a", "command": "b"}}',
+            "'command' is there tw",
+        ),
         ('{"arguments": {}}', '"name" is missing'),
         ('{"name": "bash", "args": {}}', "unknown key 'args'"),
         ('{"name": "bahs", "arguments": {}}', "did you mean 'bash'?; tools: bash, view"),
