@@ -45,9 +45,9 @@ class RunFolder:
 
     def __init__(self, path: Path, pins: Pins) -> None:
         self.path, self.pins = path, pins
-        if path.exists() and not path.is_dir():
-            raise UsageError(f"--out {path} is a file, where a run's folder is wanted")
         with writing(path):
+            if path.exists() and not path.is_dir():
+                raise UsageError(f"--out {path} is a file, where a run's folder is wanted")
             path.mkdir(parents=True, exist_ok=True)
         self._open: dict[int, _OpenTrajectory] = {}
         with ExitStack() as undo:
