@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,7 +48,7 @@ def run(
     """Run a policy on tasks and grade what it does.
 
     A run that was stopped, however it was stopped, goes on when the same command is given again.
-    The exit status is 1 where an episode could not be graded, through no fault of the policy's.
+    The exit status is 1 where an episode could not be graded: a fault, or a broken task.
     """
     from codegym.envs.options import EpisodeOptions
     from codegym.loop import RunConfig
@@ -163,7 +164,8 @@ def _print(summary: Summary, out: Path) -> None:
             "(run again to retry them)",
             style="yellow",
         )
-    screen.print(f"codegym replay {out} --episode 0", style="dim", soft_wrap=True)
+    hint = f"codegym replay {shlex.quote(str(out))} --episode 0"
+    screen.print(hint, style="dim", soft_wrap=True)
 
 
 def _print_broken(screen: Console, summary: Summary) -> None:

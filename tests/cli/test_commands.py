@@ -76,7 +76,9 @@ def test_run_tells_of_broken_tasks_and_exits_1(codegym, home, tmp_path):
     assert ran.status == 1
     assert one_object(ran)["task_faults"] == 1
     (tmp_path / "rows.jsonl").write_text(f"{json.dumps(broken)}\n")
-    ran = codegym(*arguments, "--out", tmp_path / "none")
+    out = tmp_path / "o ut ☃"
+    ran = codegym(*arguments, "--out", out)
+    assert f"codegym replay '{out}' --episode 0" in ran.out, "it can be pasted into a shell"
     assert ran.status == 1
     assert "no episode was graded" in ran.out
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -135,7 +136,7 @@ def _glob(found: Gathered, path: str) -> str:
 
 def _readme(content: Content) -> str:
     found = content.found
-    subdir = "" if found.subdir == "." else f" --subdir {found.subdir}"
+    subdir = "" if found.subdir == "." else f" --subdir {shlex.quote(found.subdir)}"
     reference = found.reference if found.reference.startswith("pypi:") else "REFERENCE"
     lines = [
         f"# {found.name}",

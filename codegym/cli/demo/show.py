@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Sequence
 from statistics import median
 from typing import TYPE_CHECKING
@@ -34,7 +35,7 @@ def show(found: Demo, tasks: str) -> None:
     out.print()
     out.print("next:", style="bold")
     for command in _NEXT:
-        out.print(f"  {command.format(tasks=tasks)}", soft_wrap=True)
+        out.print(f"  {command.format(tasks=shlex.quote(tasks))}", soft_wrap=True)
 
 
 def _task(out: Console, found: Demo) -> None:
