@@ -132,7 +132,9 @@ async def test_write_makes_folders_and_keeps_the_mode(use, box):
 
 @pytest.mark.parametrize("path", ["", "  ", "src/", "src", "/etc/passwd", "README.md/x", "/proc/x"])
 async def test_write_says_where_it_cannot(use, path):
-    with pytest.raises(ValueError, match=r"names no file|regular file|directory|Read-only|denied|nonexistent"):
+    with pytest.raises(
+        ValueError, match=r"names no file|regular file|directory|Read-only|denied|nonexistent"
+    ):
         await use("write", path=path, content="x")
 
 
