@@ -1,4 +1,4 @@
-"""Well-known packages, as users add them. Slow: each suite runs three times or more."""
+"""Well-known packages, as users add them: `pytest -m packages`. Each suite runs three times."""
 
 import json
 import subprocess
@@ -7,7 +7,7 @@ import sys
 import pytest
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.packages,
     pytest.mark.network,
     pytest.mark.timeout(600),
     pytest.mark.usefixtures("index"),

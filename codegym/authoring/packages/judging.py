@@ -99,6 +99,10 @@ def why_none(seen: Observed, verdict: Verdict, runs: Sequence[SuiteRun]) -> str:
     if seen.uncollected and not seen.outcomes:
         path, said = next(iter(seen.uncollected.items()))
         return f"its tests cannot be collected. {path}: {last_line(said)}"
+    if not seen.outcomes:
+        result = runs[0].result
+        said = last_line(result.output.decode(errors="replace"))
+        return f"no test was reported; the run ended with {result.exit_code}: {said or 'no output'}"
     return f"of its {len(seen.outcomes)} tests, none passes every time"
 
 
