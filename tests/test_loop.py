@@ -214,7 +214,7 @@ async def test_a_long_episode_goes_on_from_its_checkpoint(tmp_path):
                 listener=Recorder(folder),
             )
 
-        with RunFolder(tmp_path, pins) as folder, pytest.raises(ConnectionError):
+        with RunFolder(tmp_path, pins) as folder, pytest.raises(UsageError, match="engine is gone"):
             await anext(rollouts(folder).run(first))
         with RunFolder(tmp_path, pins) as folder:
             assert len(folder.checkpoints()[0].turns) == 2
