@@ -1,10 +1,12 @@
 """Environments with histories of one's own, real sandboxes, and an index on this machine."""
 
 import hashlib
+import http.server
 import io
 import os
 import shutil
 import tarfile
+import threading
 
 import pytest
 from support import git, make_tiny_environment
@@ -120,3 +122,53 @@ def index():
         if os.environ.get("CI"):
             raise
         pytest.skip(f"NO PACKAGE INDEX IS REACHABLE: {error}")
+
+
+class Server(http.server.ThreadingHTTPServer):
+    """Answers from a table of path to (status, media type, body); notes what was asked."""
+
+    def __init__(self):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.pages, self.asked = {}, []
+
+    @property
+    def address(self):
+        return f"127.0.0.1:{self.server_address[1]}"
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.server.asked.append((self.path, self.headers.get("Authorization")))
+        status, kind, body = self.server.pages.get(self.path, (404, "text/plain", b""))
+        self.send_response(status)
+        if status in (301, 302):
+            self.send_header("Location", body)
+            body = b""
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def start():
+    running = []
+
+    def one():
+        server = Server()
+        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+        running.append(server)
+        return server
+
+    yield one
+    for server in running:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.fixture
+def server(start):
+    return start()

@@ -141,6 +141,11 @@ async def test_the_same_package_makes_the_same_environment(setting, sdist, serve
         ({"tests/test_halves.py": "def test_no():\n    assert 0\n"}, UsageError, "none passes"),
         ({"tests/test_halves.py": "import not_there\n"}, UsageError, "cannot be collected"),
         ({"tests/conftest.py": "import not_there\n"}, UsageError, "do not run"),
+        (
+            {"tests/conftest.py": "def pytest_ignore_collect(no_such): ...\n"},
+            UsageError,
+            "no test was reported; the run ended with 1: .*no_such|PluginValidationError",
+        ),
         ({"pytest.ini": "[pytest]\naddopts = --cov\n"}, UsageError, "--cov"),
         ({"src/halves/fast.c": ""}, UsageError, "compiled parts"),
         ({"PKG-INFO": INFO.format("thirds")}, DataError, "is of 'thirds'"),

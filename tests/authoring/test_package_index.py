@@ -2,9 +2,7 @@
 
 import base64
 import hashlib
-import http.server
 import json
-import threading
 
 import pytest
 
@@ -16,56 +14,6 @@ from codegym.errors import DataError, NotFoundError, UnavailableError, UsageErro
 ARCHIVE = b"not looked into"
 SHA256 = hashlib.sha256(ARCHIVE).hexdigest()
 JSON = "application/vnd.pypi.simple.v1+json"
-
-
-class Server(http.server.ThreadingHTTPServer):
-    """Answers from a table of path to (status, media type, body); notes what was asked."""
-
-    def __init__(self):
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.pages, self.asked = {}, []
-
-    @property
-    def address(self):
-        return f"127.0.0.1:{self.server_address[1]}"
-
-
-class Handler(http.server.BaseHTTPRequestHandler):
-    def do_GET(self):
-        self.server.asked.append((self.path, self.headers.get("Authorization")))
-        status, kind, body = self.server.pages.get(self.path, (404, "text/plain", b""))
-        self.send_response(status)
-        if status in (301, 302):
-            self.send_header("Location", body)
-            body = b""
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_):
-        pass
-
-
-@pytest.fixture
-def start():
-    running = []
-
-    def one():
-        server = Server()
-        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-        running.append(server)
-        return server
-
-    yield one
-    for server in running:
-        server.shutdown()
-        server.server_close()
-
-
-@pytest.fixture
-def server(start):
-    return start()
 
 
 def look(*indexes, spec="pypi:pkg==1.0"):

@@ -153,9 +153,9 @@ def _gathered(
     found = gather(source, subdir, name, progress)
     _require_free(found.name, root)
     progress.note(f"resolving what the tests of {found.name} need")
-    pins = pins_of(found)
+    pins, notes = pins_of(found)
     _refuse(found.info.name, pins)
-    return found, pins
+    return replace(found, notes=(*found.notes, *notes)), pins
 
 
 def _require_free(name: str, root: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -13,9 +14,9 @@ from codegym.authoring.packages.folders import read_folder
 from codegym.authoring.packages.index import Requested, fetch_sdist, find_sdist
 from codegym.authoring.packages.layout import Layout, find_layout, with_metadata
 from codegym.authoring.packages.limits import require_workspace
-from codegym.authoring.packages.locking import resolve
+from codegym.authoring.packages.locking import UnmetError, resolve
 from codegym.authoring.packages.metadata import PackageInfo, read_info
-from codegym.authoring.packages.needs import constraints, needs_of_tests
+from codegym.authoring.packages.needs import constraints, needs_of_tests, requirement_name
 from codegym.authoring.packages.projects import (
     Project,
     environment_name,
@@ -110,28 +111,39 @@ def gather(
     )
 
 
-def pins_of(found: Gathered) -> tuple[Pin, ...]:
-    """Resolve what the tests need; without what cannot be had from wheels, if it is theirs alone.
+def pins_of(found: Gathered) -> tuple[tuple[Pin, ...], tuple[str, ...]]:
+    """Resolve what the tests need, without what cannot be had from wheels, if it is theirs alone.
 
     Versions of the project's own lock file are tried first.
 
+    Returns:
+        The pins, and what a user should know of them, as sentences.
+
     Raises:
         UsageError: What the package itself needs cannot be had.
-        UnavailableError: pip failed in another way.
+        UnavailableError: An index did not answer, or pip failed.
     """
-    needed = ["pytest", *found.info.requires]
-    with_tests = [*needed, *found.info.test_requires]
-    tries: list[tuple[Sequence[str], Sequence[str]]] = []
+    own, for_tests = ["pytest", *found.info.requires], list(found.info.test_requires)
     if found.pinned:
-        tries.append((with_tests, found.pinned))
-    if found.info.test_requires:
-        tries.append((with_tests, ()))
-    for requirements, limits in tries:
+        with contextlib.suppress(UnmetError):
+            return resolve([*own, *for_tests], found.pinned), ()
+    dropped: list[str] = []
+    while for_tests:
         try:
-            return resolve(requirements, limits)
-        except UsageError:
-            continue
-    return resolve(needed)
+            return resolve([*own, *for_tests]), _without(dropped)
+        except UnmetError as error:
+            unmet = [one for one in for_tests if requirement_name(one) == error.missing]
+            unmet = unmet or for_tests
+            dropped += unmet
+            for_tests = [one for one in for_tests if one not in unmet]
+    return resolve(own), _without(dropped)
+
+
+def _without(dropped: Sequence[str]) -> tuple[str, ...]:
+    if not dropped:
+        return ()
+    listed = ", ".join(f"`{one}`" for one in dropped)
+    return (f"Its tests ask for {listed}, which cannot be had from wheels together with the rest.",)
 
 
 def _from_index(requested: Requested, name: str, progress: Progress) -> Gathered:

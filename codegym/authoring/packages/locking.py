@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -11,11 +12,28 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from codegym.authoring.packages.fetching import without_credentials
 from codegym.errors import UnavailableError, UsageError
 from codegym.sandbox.images.lock import Pin, normalise
 
 _TIMEOUT_SEC = 600.0
 _MEND = "Check the network and pip's index (`pip config list`), then try again"
+#: To have no such page is an answer of an index, whichever of these it says it with.
+_UNANSWERED = re.compile(r"Could not fetch URL (?!file:)(\S+): (?!403 |404 |410 )(.*)")
+_MISSING = re.compile(r"No matching distribution found for ([A-Za-z0-9._-]+)")
+
+
+class UnmetError(UsageError):
+    """Requirements that cannot be met from wheels.
+
+    Args:
+        message: What was asked for, and what pip says.
+        missing: Normalised name of what no index has a fitting wheel of; ``""`` where not known.
+    """
+
+    def __init__(self, message: str, missing: str) -> None:
+        super().__init__(message)
+        self.missing = missing
 
 
 def resolve(requirements: Sequence[str], constraints: Sequence[str] = ()) -> tuple[Pin, ...]:
@@ -28,12 +46,13 @@ def resolve(requirements: Sequence[str], constraints: Sequence[str] = ()) -> tup
         constraints: Versions to take where one of these is needed.
 
     Raises:
-        UsageError: They cannot be met together, or not from wheels.
-        UnavailableError: pip failed in another way.
+        UnmetError: They cannot be met together, or not from wheels.
+        UsageError: What meets them cannot be pinned.
+        UnavailableError: An index did not answer, or pip failed in another way.
     """
     with tempfile.TemporaryDirectory(prefix="codegym-lock-") as folder:
         report = Path(folder) / "report.json"
-        limits = Path(folder) / "constraints.txt"
+        limits, log = Path(folder) / "constraints.txt", Path(folder) / "log"
         limits.write_text("\n".join(constraints), encoding="utf-8")
         told = _pip(
             [
@@ -41,12 +60,13 @@ def resolve(requirements: Sequence[str], constraints: Sequence[str] = ()) -> tup
                 *("--disable-pip-version-check", "--progress-bar", "off"),
                 *("--dry-run", "--ignore-installed", "--only-binary", ":all:"),
                 *(("--constraint", str(limits)) if constraints else ()),
-                *("--report", str(report), "--", *requirements),
+                *("--log", str(log), "--report", str(report), "--", *requirements),
             ],
             folder,
         )
         if told.returncode != 0:
-            raise _explained(told.stderr, requirements)
+            asked = log.read_text(errors="replace") if log.exists() else ""
+            raise _explained(told.stderr, asked, requirements)
         return _pins(json.loads(report.read_text()))
 
 
@@ -89,13 +109,18 @@ def _pins(report: dict[str, Any]) -> tuple[Pin, ...]:
     return tuple(pins)
 
 
-def _explained(errors: str, requirements: Sequence[str]) -> UsageError | UnavailableError:
+def _explained(errors: str, log: str, requirements: Sequence[str]) -> UnmetError | UnavailableError:
     lines = [line.strip() for line in errors.splitlines() if line.strip()]
     said = "; ".join(line for line in lines if "WARNING" not in line)[-600:]
     wanted = ", ".join(requirements)
+    # pip passes over an index that does not answer, and then finds nothing.
+    if unanswered := _UNANSWERED.search(log):
+        shown = without_credentials(unanswered[1])[0]
+        return UnavailableError(f"{shown} cannot be read: {unanswered[2][:300]}", _MEND)
     if "No matching distribution" in errors or "ResolutionImpossible" in errors:
-        return UsageError(f"the tests need {wanted}, which cannot be had from wheels: {said}")
-    return UnavailableError(
-        f"pip cannot resolve {wanted}: {said or 'it failed'}",
-        _MEND,
-    )
+        missing = _MISSING.search(errors)
+        return UnmetError(
+            f"the tests need {wanted}, which cannot be had from wheels: {said}",
+            normalise(missing[1]) if missing else "",
+        )
+    return UnavailableError(f"pip cannot resolve {wanted}: {said or 'it failed'}", _MEND)

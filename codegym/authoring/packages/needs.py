@@ -66,6 +66,12 @@ def constraints(tree: Tree) -> tuple[str, ...]:
     return ()
 
 
+def requirement_name(requirement: str) -> str:
+    """The normalised name that a requirement begins with; ``""`` where there is none."""
+    found = _NAME.match(requirement.strip())
+    return normalise(found[0]) if found else ""
+
+
 def _locked(name: str, data: bytes) -> dict[str, str]:
     try:
         whole = json.loads(data) if name == "Pipfile.lock" else tomllib.loads(data.decode())

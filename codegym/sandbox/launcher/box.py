@@ -161,13 +161,14 @@ class Alias:
         """A layer that has the mount points and the files that a start adds to its root."""
         digest = hashlib.sha256(repr((points, sorted(files.items()))).encode()).hexdigest()
         if digest not in self._names:
-            target = self._names[digest] = _random_folder()
+            target = _random_folder()
             for point in points:
                 os.makedirs(target + point, exist_ok=True)
             for path, data in files.items():
                 os.makedirs(os.path.dirname(target + path), exist_ok=True)
                 with open(target + path, "wb") as file:
                     file.write(data)
+            self._names[digest] = target  # whole
         return self._names[digest]
 
 
