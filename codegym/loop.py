@@ -13,7 +13,7 @@ from pathlib import Path
 import codegym
 from codegym.agents import load_policy
 from codegym.agents.load import charge, closing, pinned_options
-from codegym.envs.kinds import check_rows, present
+from codegym.envs.kinds import choose_rows, present
 from codegym.envs.options import EpisodeOptions
 from codegym.envs.rollouts import Rollouts
 from codegym.envs.session import check_network
@@ -69,8 +69,7 @@ async def run(config: RunConfig, watcher: Watcher | None = None) -> Summary:
     check_network(config.network)
 
     # Tasks come from a source, actions from a policy.
-    source = resolve(config.tasks)
-    check_rows(source, config.options.kind)
+    source = choose_rows(resolve(config.tasks), config.options.kind)
     policy = load_policy(config.policy, source, config.policy_options)
 
     # Sandboxes come from a backend. A setting makes tasks ready in them, and grades in fresh ones.

@@ -15,7 +15,7 @@ from codegym.envs.text import harmless as safe
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["activity", "console", "plain", "print_json", "safe"]
+__all__ = ["activity", "console", "counted", "plain", "print_json", "safe"]
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -59,3 +59,8 @@ def plain(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | str):
         return value
     return str(value)
+
+
+def counted(count: int, noun: str) -> str:
+    """A number and what it counts."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from codegym.cli.options import Json, Sandbox, TaskSourceName
-from codegym.cli.output import console, plain, print_json, safe
+from codegym.cli.output import console, counted, plain, print_json, safe
 
 if TYPE_CHECKING:
     from codegym.authoring import FromHistory, FromPatch
@@ -105,7 +105,8 @@ def from_history(
         said = f"{each.commit[:8]} {each.reason}: {each.detail} ({each.subject})"
         out.print(safe(said), style="yellow", soft_wrap=True)
     out.print(
-        f"{len(result.tasks)} tasks of {result.commits} commits, {len(result.dropped)} dropped; "
+        f"{counted(len(result.tasks), 'task')} of {counted(result.commits, 'commit')}, "
+        f"{len(result.dropped)} dropped; "
         f"version {result.pack.version} of the pack {result.pack.name}"
     )
     out.print(f"codegym check {home.name}", style="dim")
@@ -145,7 +146,7 @@ def from_patch(
         return
     out = console()
     out.print(
-        f"{task.instance_id}: {len(task.fail_to_pass)} tests fail with the bug, "
+        f"{task.instance_id}: {counted(len(task.fail_to_pass), 'test')} fail with the bug, "
         f"{len(task.pass_to_pass)} must keep passing; version {result.pack.version} of the pack "
         f"{result.pack.name}",
         soft_wrap=True,

@@ -72,8 +72,7 @@ class CodeGymEnv(gym.Env[dict[str, Any], str]):
             max_output_chars=max_output_chars,
         )
         self.render_mode = check_render_mode(render_mode)
-        kinds.check_rows(tasks, kind)
-        self.tasks = tasks
+        self.tasks = kinds.choose_rows(tasks, kind)
         self.action_space = spaces.action_space()
         self.observation_space = spaces.observation_space(max_steps, max_output_chars)
         self._session = Session(sandbox, network)

@@ -9,7 +9,7 @@ from codegym.envs import hiding
 from codegym.envs.text import cut_middle
 from codegym.errors import NotFoundError, UsageError
 from codegym.tasks import Joined, TaskFile
-from codegym.types import WORKSPACE, Kind, Task
+from codegym.types import WORKSPACE, Kind, Task, TaskSource
 
 #: Follows each row's own kind; the id ``CodeGym/Tasks-v0``.
 BY_ROW = "Tasks"
@@ -90,7 +90,10 @@ def _fix_issue_ask(task: Task, _: Sequence[str]) -> str:
 
 def _implement_obstacle(task: Task) -> str:
     if task.kind != "ImplementFeature":
-        return f"it is a {task.kind} row: no feature was taken away"
+        return (
+            f"it is a {task.kind} row: no feature was taken away; make such rows with "
+            f"`codegym generate {task.environment} --kind feature`"
+        )
     return ""
 
 
@@ -152,6 +155,21 @@ def present(task: Task, kind: str) -> Task:
     if (task.kind, task.hidden) == (how.kind, hidden):
         return task
     return replace(task, kind=how.kind, hidden=hidden)
+
+
+def choose_rows(tasks: TaskSource, kind: str) -> TaskSource:
+    """The source with the rows that an id presents.
+
+    ``ImplementFeature`` chooses the features of a pack that also holds other rows.
+
+    Raises:
+        UsageError: As for ``check_rows``, of what is left.
+    """
+    if kind == "ImplementFeature" and isinstance(tasks, TaskFile | Joined):
+        chosen = tasks.only(lambda task: task.kind == kind)
+        tasks = chosen if chosen.ids else tasks
+    check_rows(tasks, kind)
+    return tasks
 
 
 def check_rows(tasks: Iterable[Task], kind: str) -> None:

@@ -60,8 +60,8 @@ class Rollouts:
         if draws is not None and draws < 0:
             raise UsageError(f"draws: must be at least 0, got {draws}")
         self.options = options or EpisodeOptions()
-        kinds.check_rows(source, self.options.kind)
-        self._setting, self._source = setting, source
+        self._setting = setting
+        self._source = kinds.choose_rows(source, self.options.kind)
         self._workers, self._seed, self._draws = workers, seed, draws
         self._done, self._checkpoints = done, checkpoints or {}
         self._checkpoint_sec, self._listener = checkpoint_sec, listener or Listener()

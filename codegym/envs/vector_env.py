@@ -66,8 +66,7 @@ class CodeGymVectorEnv(VectorEnv[dict[str, Any], Sequence[str], NDArray[Any]]):
         self.metadata = {**METADATA, "autoreset_mode": self._mode}
         self.num_envs = num_envs
         self.render_mode = check_render_mode(render_mode)
-        kinds.check_rows(tasks, kind)
-        self.tasks = tasks
+        self.tasks = kinds.choose_rows(tasks, kind)
         self.single_action_space = spaces.action_space()
         self.single_observation_space = spaces.observation_space(
             self._options.max_steps, self._options.max_output_chars

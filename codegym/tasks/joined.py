@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from codegym.errors import DataError, NotFoundError
@@ -48,6 +48,10 @@ class Joined:
         """Yield the quarantined tasks too."""
         for part in self.parts:
             yield from part.all_tasks()
+
+    def only(self, keep: Callable[[Task], bool]) -> Joined:
+        """The same sources, of which only some tasks are drawn."""
+        return Joined(self.name, [part.only(keep) for part in self.parts])
 
     def sample(self, rng: np.random.Generator) -> Task:
         """Draw a task, each as likely as any. Raises ``UsageError`` where all are quarantined."""

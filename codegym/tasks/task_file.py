@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
@@ -109,6 +110,12 @@ class TaskFile:
     def all_tasks(self) -> Iterator[Task]:
         """Yield the quarantined tasks too, in the file's order."""
         return map(self._read, self._entries)
+
+    def only(self, keep: Callable[[Task], bool]) -> Self:
+        """The same file, of which only some tasks are drawn; the rest can still be asked for."""
+        chosen = copy(self)
+        chosen.ids = tuple(task.instance_id for task in self if keep(task))
+        return chosen
 
     def sample(self, rng: np.random.Generator) -> Task:
         """Draw a task, each as likely as any. Raises ``UsageError`` where all are quarantined."""

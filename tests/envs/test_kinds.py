@@ -3,12 +3,14 @@
 import re
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from codegym.envs import kinds
 from codegym.errors import NotFoundError, UsageError
+from codegym.tasks.sources import resolve
 from codegym.types import Task
 
 TOOLS = ("bash", "edit", "submit")
@@ -130,6 +132,21 @@ def test_implement_feature_says_what_is_missing():
     text = kinds.instruction(patched, TOOLS, ())
     assert "It belongs into: src/m.py" in text
     assert "SECRET" not in text
+
+
+def test_implement_feature_chooses_the_features_of_a_pack():
+    for name in ("routekit", None):
+        every = resolve(name)
+        chosen = kinds.choose_rows(every, "ImplementFeature")
+        ids = {task.instance_id for task in every if task.kind == "ImplementFeature"}
+        assert 8 <= len(ids) < len(every)
+        assert {task.instance_id for task in chosen} == set(chosen.ids) == ids
+        rng = np.random.default_rng(0)
+        assert {chosen.sample(rng).instance_id for _ in range(20)} <= ids
+        assert chosen.digest == every.digest
+        assert kinds.choose_rows(every, "FixTests") is every
+    with pytest.raises(UsageError, match=r"19 of 19 rows .*codegym generate kvlog --kind feature"):
+        kinds.choose_rows(resolve("kvlog"), "ImplementFeature")
 
 
 NAMES = st.from_regex(r"test_[a-z]{2,6}", fullmatch=True)
