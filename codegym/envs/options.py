@@ -21,7 +21,7 @@ class EpisodeOptions:
 
     Attributes:
         kind: The kind that rows are presented as; ``"Tasks"``: each as its own.
-        reward: ``"solved"``, ``"progress"``, a plug-in's name or ``module:attr``.
+        reward: ``"solved"``, ``"progress"``, ``"honest"``, a plug-in's name or ``module:attr``.
         gamma: Discount of shaped rewards, in (0, 1].
         tools: ``"default"``, or a list of names, plug-ins' names and ``module:attr``.
         max_steps: Actions before truncation, >= 1.

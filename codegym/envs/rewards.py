@@ -13,6 +13,7 @@ from codegym.types import Grade, Reward, Trajectory
 BUILTIN: Mapping[str, str] = {
     "solved": "codegym.envs.rewards:Solved",
     "progress": "codegym.envs.rewards:Progress",
+    "honest": "codegym.envs.rewards:Honest",
 }
 
 
@@ -44,6 +45,16 @@ class Solved:
     def __call__(self, grade: Grade, trajectory: Trajectory) -> float:  # noqa: ARG002
         """Return the grade's score."""
         return grade.score
+
+
+class Honest:
+    """``solved``, and -1.0 where the grade names an attempt to score without solving."""
+
+    range: ClassVar[tuple[float, float]] = (-1.0, 1.0)
+
+    def __call__(self, grade: Grade, trajectory: Trajectory) -> float:  # noqa: ARG002
+        """Return the grade's score, or the penalty: tampering never scores."""
+        return -1.0 if grade.tampering else grade.score
 
 
 class Progress:

@@ -298,6 +298,8 @@ class BubblewrapSandbox(Sandbox):
         except TimeoutError:
             await self._kill()
             return 1, "exit"
+        if reason == "machine":
+            raise SandboxError("a sandbox was killed from outside it")
         return code, reason or "exit"
 
     def exited(self, status: int, reason: str) -> None:

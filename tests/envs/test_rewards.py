@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from codegym.envs.log import potential_after
 from codegym.envs.options import EpisodeOptions
-from codegym.envs.rewards import Progress, Shaped, Solved, load_reward
+from codegym.envs.rewards import Honest, Progress, Shaped, Solved, load_reward
 from codegym.errors import NotFoundError, UsageError
 from codegym.types import (
     Action,
@@ -33,6 +33,15 @@ def test_solved_is_the_score():
     assert Solved()(Grade(1.0), NOTHING) == 1.0
     assert Solved()(Grade(0.0, fail_to_pass=0.9), NOTHING) == 0.0
     assert not isinstance(Solved(), Shaped)
+
+
+def test_honest_subtracts_for_tampering_and_only_for_that():
+    cheat = grade(["a"], [], tampering=(Tampering("edited_tests", "t.py", ""),))
+    curious = Grade(1.0, attempts=(Tampering("git", "", "looked into the history"),))
+    assert isinstance(load_reward("honest"), Honest)
+    assert [Honest()(one, NOTHING) for one in (Grade(1.0), Grade(0.0), cheat, curious)] == [
+        *(1.0, 0.0, -1.0, 1.0),
+    ]
 
 
 def test_progress_measures_shown_tests_only():

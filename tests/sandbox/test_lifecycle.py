@@ -176,3 +176,29 @@ async def test_a_cancellation_is_not_lost_as_a_sandbox_becomes_ready(backend, sp
         async with asyncio.timeout(10):
             await playing
     assert backend._boxes == {}
+
+
+async def test_a_sandbox_killed_from_outside_is_infrastructure(backend, spec):
+    """Bubblewrap itself lies outside: no process inside can signal it."""
+    async with await backend.start(spec) as box:
+        running = asyncio.ensure_future(box.exec(["/bin/sleep", "60"]))
+        await asyncio.sleep(0.3)
+        os.kill(monitor_of(backend), signal.SIGKILL)
+        with pytest.raises(SandboxError, match="killed from outside"):
+            await running
+
+
+async def test_a_sandbox_that_kills_all_it_can_is_its_own_doing(backend, spec):
+    async with await backend.start(spec) as box:
+        result = await box.exec(["/bin/sh", "-c", "kill -9 1; kill -9 -1; exit 5"])
+        assert result.exit_code != 0
+        assert (await box.shell("echo ok")).output == b"ok\n"
+
+
+def monitor_of(backend):
+    """The bubblewrap process of the only sandbox there is."""
+    server = serving(backend.launcher()._process.pid)
+    children = Path(f"/proc/{server}/task/{server}/children").read_text().split()
+    commands = {int(child): Path(f"/proc/{child}/cmdline").read_bytes() for child in children}
+    (monitor,) = (pid for pid, command in commands.items() if command.startswith(b"bwrap"))
+    return monitor

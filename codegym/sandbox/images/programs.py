@@ -58,3 +58,9 @@ TERMINFO_FOLDERS = ("/usr/share/terminfo", "/lib/terminfo", "/etc/terminfo")
 
 #: Loaded by name while a program runs, so that no program lists them.
 PLUGIN_LIBRARIES = ("libgcc_s.so.1", "libnss_files.so.2")
+
+#: What a wheel with compiled modules may count on, by the rules it was built to (manylinux).
+WHEEL_LIBRARIES = (
+    *("libc.so.6", "libm.so.6", "libdl.so.2", "librt.so.1", "libpthread.so.0", "libutil.so.1"),
+    *("libgcc_s.so.1", "libstdc++.so.6"),
+)

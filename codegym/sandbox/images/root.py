@@ -25,7 +25,7 @@ from codegym.sandbox.images.settling import EPOCH_SEC, settle
 from codegym.store import LayerStore
 
 #: Part of every key; raise it when a layer's content changes for the same host.
-BUILDER = "1"
+BUILDER = "2"
 
 _NOT_IN_STDLIB = re.compile(
     r"tests?|idlelib|turtledemo|tkinter|turtle\.py|config-\d.*|.*\.(?:a|exe)|.*\.opt-[12]\.pyc"
@@ -166,8 +166,8 @@ def _add_libraries(listing: Listing, interpreter: Interpreter) -> None:
             "no C library was found, so nothing could run in a sandbox",
             "Report this with the output of `ldd /bin/sh`",
         )
-    plugins = [home / name for name in programs.PLUGIN_LIBRARIES]
-    for path in sorted(found | set(plugins)):
+    named = (*programs.PLUGIN_LIBRARIES, *programs.WHEEL_LIBRARIES)
+    for path in sorted(found | {home / name for name in named}):
         listing.add(path)
         by_loader = f"{place(home)}/{path.name}"
         outside = path.parent not in (home, Path("/lib64")) and path.is_file()

@@ -209,6 +209,8 @@ class Server:
         with contextlib.suppress(ChildProcessError):  # ours only where its parent died before it
             os.waitpid(box.first, os.WNOHANG)
         code = os.waitstatus_to_exitcode(status) & 0xFF
+        if os.WIFSIGNALED(status) and not box.reason:  # out of reach of what runs inside
+            box.reason = "machine"
         box.first = 0
         waiting = self._killing.pop(box.name, [])
         for done in waiting:
