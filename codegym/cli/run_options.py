@@ -38,7 +38,9 @@ BaseUrl = Annotated[
 Workers = Annotated[int, typer.Option("--workers", "-w", min=1, help="Episodes at once.")]
 Samples = Annotated[int, typer.Option("--samples", min=1, help="Episodes for each task.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the whole run.")]
-RewardName = Annotated[str, typer.Option("--reward", help="solved, progress, honest, or a plug-in.")]
+RewardName = Annotated[
+    str, typer.Option("--reward", help="solved, progress, honest, or a plug-in.")
+]
 Gamma = Annotated[float, typer.Option("--gamma", help="Discount of shaped rewards, in (0, 1].")]
 ToolNames = Annotated[str, typer.Option("--tools", help="default, or names separated by commas.")]
 Network = Annotated[str, typer.Option("--network", help="none (more comes later).")]
