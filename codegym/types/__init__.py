@@ -16,7 +16,7 @@ from codegym.types.episode import (
     call,
 )
 from codegym.types.files import Change, File, Manifest, Mode, Refusal, Tree
-from codegym.types.grade import Assurance, Grade, Outcome, Tampering, TestOutcome
+from codegym.types.grade import ASSURANCES, Assurance, Grade, Outcome, Tampering, TestOutcome
 from codegym.types.protocols import (
     Box,
     Engine,
@@ -43,6 +43,7 @@ from codegym.types.sandbox import (
 from codegym.types.task import Kind, Task
 
 __all__ = [
+    "ASSURANCES",
     "WORKSPACE",
     "Action",
     "Assurance",
