@@ -15,11 +15,13 @@ from codegym.types.episode import (
     Usage,
     call,
 )
+from codegym.types.evidence import Evidence, Role, Sighting, Value
 from codegym.types.files import Change, File, Manifest, Mode, Refusal, Tree
 from codegym.types.grade import ASSURANCES, Assurance, Grade, Outcome, Tampering, TestOutcome
 from codegym.types.protocols import (
     Box,
     Engine,
+    ObservingRunner,
     Policy,
     RecordingRunner,
     Reward,
@@ -54,6 +56,7 @@ __all__ = [
     "CommandResult",
     "Engine",
     "EpisodeResult",
+    "Evidence",
     "Fault",
     "File",
     "Grade",
@@ -65,16 +68,19 @@ __all__ = [
     "Manifest",
     "Mode",
     "Observation",
+    "ObservingRunner",
     "Outcome",
     "Policy",
     "RecordingRunner",
     "Refusal",
     "Reward",
+    "Role",
     "Runner",
     "RunnerCommand",
     "SamplingParams",
     "SandboxSpec",
     "ShellState",
+    "Sighting",
     "StepResult",
     "Tampering",
     "Task",
@@ -88,5 +94,6 @@ __all__ = [
     "Tree",
     "Turn",
     "Usage",
+    "Value",
     "call",
 ]

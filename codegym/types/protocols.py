@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from codegym.types.episode import Action, EpisodeResult, History, TokenTrace, Trajectory
+from codegym.types.evidence import Evidence
 from codegym.types.grade import Assurance, Grade, TestOutcome
 from codegym.types.sandbox import WORKSPACE, CommandResult
 from codegym.types.task import Task
@@ -241,4 +242,39 @@ class RecordingRunner(Runner, Protocol):
 
     def lines(self, report: bytes) -> Mapping[str, Mapping[str, frozenset[int]]]:
         """Read what was recorded: test id to file to lines; ``""`` for what ran between tests."""
+        ...
+
+
+@runtime_checkable
+class ObservingRunner(Runner, Protocol):
+    """A runner that can also say what tests see at the sites of their assertions.
+
+    Tests are then named by keys, which hold no value of a parameter: a report's records carry them
+    as ids. As untrusted as the report.
+    """
+
+    def observer(self) -> Mapping[str, bytes]:
+        """Files that observation needs besides ``payload()``."""
+        ...
+
+    def observing(
+        self,
+        command: RunnerCommand,
+        keys: Sequence[str],
+        *,
+        limited: Sequence[str] = (),
+        collect: bool = False,
+    ) -> RunnerCommand:
+        """The same command for the tests of ``keys`` (empty: all), instead of any ids.
+
+        Args:
+            command: What ``command`` gave.
+            keys: Tests, by key.
+            limited: Those of them that have a few seconds each, and then failed.
+            collect: Whether to say the node id of each key.
+        """
+        ...
+
+    def evidence(self, report: bytes) -> Evidence:
+        """Read what was seen; never raises on content."""
         ...

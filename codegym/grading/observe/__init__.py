@@ -1,0 +1,1 @@
+"""Observation: what tests see leaves their process, and is judged outside."""
