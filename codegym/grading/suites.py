@@ -3,14 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from codegym.grading.ready import project_root
 from codegym.sandbox.base import REPORT_FD, Sandbox
 from codegym.tasks import Environment, Suite
-from codegym.types import CommandResult, RecordingRunner, Runner, TestOutcome
+from codegym.types import CommandResult, ObservingRunner, RecordingRunner, Runner, TestOutcome
 
 MAX_OUTPUT_BYTES = 64_000
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """What is to be observed in a run, of a sandbox that has the runner's observer.
+
+    Attributes:
+        keys: The tests to run, by key; where empty, all that the suite selects.
+        limited: Those of them that have only seconds each.
+        collect: Whether the run says which node id each key has.
+        hash_seed: What ``PYTHONHASHSEED`` is; by default the runner's.
+    """
+
+    keys: tuple[str, ...] = ()
+    limited: tuple[str, ...] = ()
+    collect: bool = False
+    hash_seed: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +35,7 @@ class SuiteRun:
     """One run of a suite. All of it is untrusted.
 
     Attributes:
-        records: What was reported, in order, doubles kept.
+        records: What was reported, in order, doubles kept; by key where it was watched.
         result: How the process ended; decides nothing.
     """
 
@@ -44,6 +61,7 @@ async def run_suite(
     *,
     timeout_sec: float | None = None,
     record: Sequence[str] = (),
+    watch: Watch | None = None,
 ) -> SuiteRun:
     """Run tests in a sandbox that has the runner's payload.
 
@@ -56,6 +74,8 @@ async def run_suite(
         timeout_sec: Wall time; by default the suite's.
         record: Files inside whose lines are recorded; for a ``RecordingRunner`` and a sandbox that
             has its recorder. They are read from the result's report.
+        watch: What is observed, for an ``ObservingRunner`` and a sandbox that has its observer; its
+            keys say which tests are run. What was seen is read from the result's report.
 
     Raises:
         SandboxError: The infrastructure broke. What the tests do is never an error.
@@ -72,6 +92,13 @@ async def run_suite(
     )
     if record and isinstance(runner, RecordingRunner):
         command = runner.recording(command, record)
+    if watch is not None and isinstance(runner, ObservingRunner):
+        command = runner.observing(
+            command, watch.keys, limited=watch.limited, collect=watch.collect
+        )
+        if watch.hash_seed is not None:
+            env = {**command.env, "PYTHONHASHSEED": str(watch.hash_seed)}
+            command = replace(command, env=env)
     result = await box.exec(
         command.argv,
         stdin=command.stdin,

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
 from collections import Counter
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from codegym.errors import SandboxError, TaskError
+from codegym.grading.fresh import retried, run_fresh, together, workers
 from codegym.grading.ready import Ready
-from codegym.grading.services import start_services
 from codegym.grading.setting import Setting
-from codegym.grading.suites import SuiteRun, run_suite
-from codegym.types import Change, Manifest, Outcome, RecordingRunner, Tree
+from codegym.grading.suites import SuiteRun
+from codegym.types import Change, Manifest, Outcome, Tree
 
-_T = TypeVar("_T")
+__all__ = [
+    "Observed",
+    "last_line",
+    "retried",
+    "run_on",
+    "summarise",
+    "together",
+    "work_between",
+    "workers",
+]
 
 #: Exit statuses of a suite that came to its end: all passed, some failed, there was none.
 _ENDED = (0, 1, 5)
 _SHOWN_CHARS = 300
-_ATTEMPTS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,46 +113,9 @@ async def run_on(
         TaskError: A service of the environment did not start.
         SandboxError: The infrastructure broke, more than once.
     """
-    spec = ready.grading_spec
-    if record and isinstance(ready.runner, RecordingRunner):
-        spec = replace(spec, files={**spec.files, **ready.runner.recorder()})
-
-    async def once() -> SuiteRun:
-        box = await setting.backend.start(spec)
-        try:
-            await box.apply(changes)
-            if problem := await start_services(box, ready.environment):
-                raise TaskError(ready.task.instance_id, problem)
-            home, suite, runner = ready.environment, ready.suite, ready.runner
-            return await run_suite(
-                box, home, suite, runner, ids, timeout_sec=timeout_sec, record=record
-            )
-        except ValueError as error:
-            raise TaskError(ready.task.instance_id, f"cannot be laid: {error}") from error
-        finally:
-            await box.stop()
-
-    return await retried(once)
-
-
-async def retried(work: Callable[[], Awaitable[_T]]) -> _T:
-    """Do it again where the sandbox broke; that says nothing of a task."""
-    for _ in range(_ATTEMPTS - 1):
-        try:
-            return await work()
-        except SandboxError:
-            await asyncio.sleep(0)
-    return await work()
-
-
-async def together(works: Iterable[Coroutine[Any, Any, _T]]) -> list[_T]:
-    """Do all at once; results in order. The first that fails ends the others, and is raised."""
-    try:
-        async with asyncio.TaskGroup() as group:
-            running = [group.create_task(work) for work in works]
-    except ExceptionGroup as failed:
-        raise failed.exceptions[0] from failed
-    return [each.result() for each in running]
+    return await run_fresh(
+        setting.backend, ready, changes, ids=ids, timeout_sec=timeout_sec, record=record
+    )
 
 
 def work_between(start: Tree, end: Tree) -> Manifest:
@@ -160,8 +127,3 @@ def work_between(start: Tree, end: Tree) -> Manifest:
     ]
     changes += [Change(path, None) for path in start.keys() - end.keys()]
     return Manifest(tuple(sorted(changes, key=lambda change: change.path)))
-
-
-def workers() -> int:
-    """How many sandboxes to keep busy at once."""
-    return max(1, len(os.sched_getaffinity(0)))
