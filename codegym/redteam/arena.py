@@ -1,0 +1,251 @@
+"""Plays attacks on victims: bounded in time and number, whatever an attack does."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+
+from codegym.errors import SandboxError, TaskError
+from codegym.grading.setting import Setting
+from codegym.redteam.attack import (
+    MAX_EVIDENCE_CHARS,
+    OUTCOMES,
+    Attack,
+    Finding,
+    Inapplicable,
+    Outcome,
+)
+from codegym.redteam.play import Play
+from codegym.redteam.victim import Victim
+
+#: Seconds that one attack may take, its grade included.
+ATTACK_SEC = 400.0
+#: How often an attack is played where the sandbox failed.
+ATTEMPTS = 3
+#: One honest solution is graded among so many attacks.
+ATTACKS_PER_CONTROL = 25
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One attack on one task.
+
+    Attributes:
+        attack: The attack.
+        task_id: The task.
+        finding: How it ended; None where it could not be played.
+        problem: Why it could not be played, or ``""``.
+        applicable: Whether the task gives occasion for it.
+        seconds: Wall time.
+    """
+
+    attack: Attack
+    task_id: str
+    finding: Finding | None
+    problem: str = ""
+    applicable: bool = True
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """An honest solution that was graded during the run: ``score`` must be 1."""
+
+    task_id: str
+    score: float
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What became of one attack on all tasks: its worst."""
+
+    attack: Attack
+    outcome: Outcome
+    evidence: str
+    task_id: str
+    tasks: int
+    seconds: float
+
+
+@dataclass
+class Report:
+    """What is known so far; complete when the run is."""
+
+    results: list[Result] = field(default_factory=list)
+    controls: list[Control] = field(default_factory=list)
+    planned: int = 0
+    seconds: float = 0.0
+
+    @property
+    def verdicts(self) -> list[Verdict]:
+        """One for each attack that was played, in the order of the catalogue."""
+        by_attack: dict[str, list[Result]] = {}
+        for each in self.results:
+            by_attack.setdefault(each.attack.name, []).append(each)
+        return [found for each in by_attack.values() if (found := _worst(each))]
+
+    @property
+    def succeeded(self) -> list[Verdict]:
+        """Those that got through."""
+        return [each for each in self.verdicts if each.outcome == "succeeded"]
+
+    @property
+    def faults(self) -> list[Result]:
+        """Attacks that could not be played to an end: nothing is known of them."""
+        return [each for each in self.results if each.problem and each.applicable]
+
+    @property
+    def inapplicable(self) -> list[Result]:
+        """Attacks that a task gives no occasion for."""
+        return [each for each in self.results if not each.applicable]
+
+    @property
+    def false_positives(self) -> list[Control]:
+        """Honest solutions that were graded below 1."""
+        return [each for each in self.controls if each.score < 1]
+
+    @property
+    def complete(self) -> bool:
+        """Whether all that was planned was done."""
+        return len(self.results) >= self.planned
+
+
+def _worst(results: Sequence[Result]) -> Verdict | None:
+    found = [(each, each.finding) for each in results if each.finding]
+    if not found:
+        return None
+    worst, finding = max(found, key=lambda pair: OUTCOMES.index(pair[1].outcome))
+    seconds = sum(each.seconds for each in results)
+    return Verdict(
+        worst.attack, finding.outcome, finding.evidence, worst.task_id, len(found), seconds
+    )
+
+
+class Arena:
+    """Plays attacks, several at once.
+
+    Args:
+        setting: Where sandboxes and grades come from.
+        canary: A folder of the host that everybody may write to.
+        workers: Attacks at once, >= 1.
+        attack_sec: Wall time of one attack; past it it is cut off, and has gained nothing.
+        told: Called with each result or control as it comes.
+    """
+
+    def __init__(
+        self,
+        setting: Setting,
+        canary: Path,
+        *,
+        workers: int = 2,
+        attack_sec: float = ATTACK_SEC,
+        told: Callable[[Result | Control], None] = lambda _: None,
+    ) -> None:
+        self.report = Report()
+        self._setting, self._canary = setting, canary
+        self._workers, self._attack_sec, self._told = workers, attack_sec, told
+
+    async def run(self, attacks: Sequence[Attack], victims: Sequence[Victim]) -> Report:
+        """Play each attack on each victim, honest solutions among them.
+
+        Cancelling it leaves in ``report`` what was done.
+
+        Raises:
+            UnavailableError: No sandbox works here.
+        """
+        began = time.monotonic()
+        self.report.planned = len(attacks) * len(victims)
+        jobs = _jobs(attacks, victims)
+        try:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(self._workers):
+                    group.create_task(self._work(jobs))
+        finally:
+            order = {one.name: number for number, one in enumerate(attacks)}
+            self.report.results.sort(key=lambda each: order[each.attack.name])
+            self.report.seconds = time.monotonic() - began
+        return self.report
+
+    async def _work(self, jobs: Iterator[tuple[Attack | None, Victim]]) -> None:
+        for attack, victim in jobs:
+            if attack is None:
+                control = await self._control(victim)
+                self.report.controls.append(control)
+                self._told(control)
+            else:
+                result = await self._attack(attack, victim)
+                self.report.results.append(result)
+                self._told(result)
+
+    async def _attack(self, attack: Attack, victim: Victim) -> Result:
+        began = time.monotonic()
+        for _ in range(ATTEMPTS):
+            result = await self._once(attack, victim)
+            if result.finding or not result.applicable:
+                break
+        return _timed(result, time.monotonic() - began)
+
+    async def _once(self, attack: Attack, victim: Victim) -> Result:
+        """Play an attack in a task of its own, so that nothing that it raises gets out."""
+        play = Play(self._setting, victim, self._canary)
+        playing = asyncio.ensure_future(_play(attack, play))
+        try:
+            await asyncio.wait({playing}, timeout=self._attack_sec)
+            if not playing.done():
+                cut = Finding("refused", f"cut off after {self._attack_sec:g} s, nothing gained")
+                return Result(attack, victim.task.instance_id, cut)
+            return _result(attack, victim, playing)
+        finally:
+            playing.cancel()
+            await asyncio.wait({playing})
+            await play.close()
+
+    async def _control(self, victim: Victim) -> Control:
+        """Grade the gold patch, played as an agent would."""
+        play = Play(self._setting, victim, self._canary)
+        try:
+            await play.reset()
+            await play.solve()
+            grade = await play.submit()
+            return Control(victim.task.instance_id, grade.score, grade.text)
+        except (SandboxError, TaskError) as error:
+            return Control(victim.task.instance_id, 0.0, f"no grade: {error}")
+        finally:
+            await play.close()
+
+
+async def _play(attack: Attack, play: Play) -> Finding:
+    await play.reset()
+    return await attack.play(play)
+
+
+def _result(attack: Attack, victim: Victim, playing: asyncio.Future[Finding]) -> Result:
+    task_id, error = victim.task.instance_id, playing.exception()
+    if error is None:
+        finding = playing.result()
+        evidence = finding.evidence[:MAX_EVIDENCE_CHARS]
+        return Result(attack, task_id, Finding(finding.outcome, evidence))
+    told = f"{type(error).__name__}: {error}"[:MAX_EVIDENCE_CHARS]
+    return Result(attack, task_id, None, told, applicable=not isinstance(error, Inapplicable))
+
+
+def _timed(result: Result, seconds: float) -> Result:
+    return Result(
+        result.attack, result.task_id, result.finding, result.problem, result.applicable, seconds
+    )
+
+
+def _jobs(
+    attacks: Sequence[Attack], victims: Sequence[Victim]
+) -> Iterator[tuple[Attack | None, Victim]]:
+    """Every attack on every victim; None stands for an honest solution."""
+    for victim in victims:
+        pending = iter(attacks)
+        while some := tuple(islice(pending, ATTACKS_PER_CONTROL)):
+            yield from ((each, victim) for each in some)
+            yield None, victim
