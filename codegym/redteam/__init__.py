@@ -1,7 +1,7 @@
 """The red team: scripted agents that want a score, or the answer, without solving anything.
 
-How to add an attack. Write one function in a module of ``codegym/redteam/attacks/`` (a new module
-is imported by adding it to ``MODULES`` in that package) and say what it is::
+How to add an attack. Write one function in a module of ``codegym/redteam/attacks/`` (every module
+there is imported) and say what it is::
 
     @attack("conftest-in-root", "grading", "A conftest reports each test as passed", SOURCE)
     async def conftest_in_root(play: Play) -> Finding:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Literal, get_args
 
 from codegym.errors import NotFoundError
@@ -86,8 +87,9 @@ def catalogue(names: Sequence[str] = ()) -> list[Attack]:
     Raises:
         NotFoundError: There is none of a name.
     """
-    for module in import_module("codegym.redteam.attacks").MODULES:
-        import_module(f"codegym.redteam.attacks.{module}")
+    folder = import_module("codegym.redteam.attacks")
+    for module in sorted(found.name for found in iter_modules(folder.__path__)):
+        import_module(f"{folder.__name__}.{module}")
     for name in names:
         if name not in _ATTACKS:
             hint = "`codegym redteam --list` names them all"
