@@ -56,7 +56,8 @@ def add_environment(
         typer.Option(
             "--with",
             metavar="FILE",
-            help="TOML with services, system_packages and env, as environment.toml has them.",
+            help="TOML with services, system_packages and env, as environment.toml has them, and "
+            "wheel, the path of one whose compiled modules are taken.",
         ),
     ] = None,
     timeout_sec: Annotated[
@@ -67,8 +68,9 @@ def add_environment(
 ) -> None:
     """Make an environment of a package, repository or folder, below ./.codegym/environments.
 
-    It must be pure Python and bring tests that pytest can run (unittest's, too). Those that do not
-    pass every time and in any order of files are left out. Its code runs in sandboxes only.
+    It must be Python and bring tests that pytest can run (unittest's, too). Those that do not pass
+    every time and in any order are left out. Compiled modules are taken from a wheel that fits this
+    Python. Its code runs in sandboxes only.
     """
     from codegym import authoring
     from codegym.cli.steps import Steps

@@ -144,10 +144,14 @@ async def test_the_same_package_makes_the_same_environment(setting, sdist, serve
         (
             {"tests/conftest.py": "def pytest_ignore_collect(no_such): ...\n"},
             UsageError,
-            "no test was reported; the run ended with 1: .*no_such|PluginValidationError",
+            "no test was reported; the run ended with 1: .*(no_such|PluginValidationError)",
         ),
         ({"pytest.ini": "[pytest]\naddopts = --cov\n"}, UsageError, "--cov"),
-        ({"src/halves/fast.c": ""}, UsageError, "compiled parts"),
+        (
+            {"src/halves/fast.c": ""},
+            UsageError,
+            r"compiled parts \(src/halves/fast.c\), and no wheel of it fits.*pip wheel.*--with",
+        ),
         ({"PKG-INFO": INFO.format("thirds")}, DataError, "is of 'thirds'"),
         (
             {"PKG-INFO": INFO.format("halves") + "Requires-Dist: x @ file:///x\n"},

@@ -26,6 +26,7 @@ def add(folder, *arguments):
         ("tinydb==4.8.2", 190, {"skipped"}, ""),
         ("cachetools==6.0.0", 200, set(), ""),
         ("humanize==4.12.3", 600, {"skipped", "needs a plug-in of pytest"}, ""),
+        ("markupsafe==3.0.2", 70, {"skipped"}, "compiled modules (1)"),
         ("more-itertools==10.7.0", 600, {"skipped"}, "always_iterable"),
     ],
 )

@@ -90,7 +90,7 @@ async def add_environment(
     progress: Progress = SILENT,
     store: LayerStore | None = None,
 ) -> Added:
-    """Make an environment of a pure-Python project that has tests pytest can run.
+    """Make an environment of a Python project that has tests pytest can run.
 
     Args:
         reference: ``pypi:NAME==VERSION``, a folder, or a git repository (path or address).
@@ -115,7 +115,9 @@ async def add_environment(
     if isinstance(source, Requested):
         _require_free(name or source.name, root)
         _refuse(source.name, ())
-    found, pins = await asyncio.to_thread(_gathered, source, subdir, name, root, progress)
+    found, pins = await asyncio.to_thread(
+        _gathered, source, subdir, name, root, progress, declaration.wheel
+    )
     content = Content(found, lock_text(pins), declaration, {}, (), timeout_sec)
     await asyncio.to_thread(_sweep, root.parent)
     draft = root.parent / f"{_DRAFT}{secrets.token_hex(6)}"
@@ -148,9 +150,14 @@ def _sweep(folder: Path) -> None:
 
 
 def _gathered(
-    source: Requested | Cloned | Plain, subdir: str, name: str, root: Path, progress: Progress
+    source: Requested | Cloned | Plain,
+    subdir: str,
+    name: str,
+    root: Path,
+    progress: Progress,
+    wheel: Path | None,
 ) -> tuple[Gathered, tuple[Pin, ...]]:
-    found = gather(source, subdir, name, progress)
+    found = gather(source, subdir, name, progress, wheel)
     _require_free(found.name, root)
     progress.note(f"resolving what the tests of {found.name} need")
     pins, notes = pins_of(found)
@@ -213,7 +220,7 @@ async def _tried(
     seen = summarise(runs)
     verdict = judge(seen, runs)
     if problem := why_none(seen, verdict, runs):
-        raise UsageError(f"{found.name} cannot be an environment: {problem}")
+        raise _no_use(found, problem)
     backwards = sorted(verdict.passing, reverse=True)
     reversed_runs = [await run_on(setting, ready, ids=backwards)]
     passed = {each.id for each in reversed_runs[0].records if each.outcome == "passed"}
@@ -221,8 +228,14 @@ async def _tried(
         reversed_runs.append(await run_on(setting, ready, ids=backwards))
     verdict = judge_order(verdict, reversed_runs)
     if problem := why_none(seen, verdict, runs):
-        raise UsageError(f"{found.name} cannot be an environment: {problem}")
+        raise _no_use(found, problem)
     return _Tried(verdict, notes, max(run.result.seconds for run in runs))
+
+
+def _no_use(found: Gathered, problem: str) -> UsageError:
+    """A refusal for what its tests did; what is known besides is often the reason."""
+    known = "".join(f"\n  {note}" for note in found.notes)
+    return UsageError(f"{found.name} cannot be an environment: {problem}{known}")
 
 
 def _similar(ready: Ready, store: LayerStore) -> tuple[str, ...]:

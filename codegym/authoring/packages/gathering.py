@@ -8,6 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from codegym.authoring.packages.compiled import (
+    fetch_wheel,
+    native_part,
+    read_compiled,
+    refuse_native,
+)
 from codegym.authoring.packages.declared import Declared
 from codegym.authoring.packages.fetching import Fetcher
 from codegym.authoring.packages.folders import read_folder
@@ -51,6 +57,7 @@ class Gathered:
         generated: Files that a build would write.
         env: Variables that stand for what a build would find.
         pinned: Versions that the project's own lock file has.
+        compiled: Whether some of these are compiled modules.
         notes: What a user should know, as sentences.
     """
 
@@ -64,11 +71,16 @@ class Gathered:
     generated: dict[str, File] = field(default_factory=dict)
     env: dict[str, str] = field(default_factory=dict)
     pinned: tuple[str, ...] = ()
+    compiled: bool = False
     notes: tuple[str, ...] = ()
 
 
 def gather(
-    source: Requested | Cloned | Plain, subdir: str, name: str, progress: Progress
+    source: Requested | Cloned | Plain,
+    subdir: str,
+    name: str,
+    progress: Progress,
+    wheel: Path | None = None,
 ) -> Gathered:
     """Fetch and read.
 
@@ -77,6 +89,7 @@ def gather(
         subdir: The project's folder in it.
         name: The environment's name, or ``""`` for the project's.
         progress: Told what is being done.
+        wheel: One of the project's, whose compiled modules are taken.
 
     Raises:
         UsageError: It cannot be an environment, with the reason.
@@ -87,22 +100,22 @@ def gather(
     if isinstance(source, Requested):
         if subdir != ".":
             raise UsageError("--subdir is for folders and repositories; a package has one project")
-        return _from_index(source, name, progress)
+        return _from_index(source, name, progress, wheel)
     if isinstance(source, Cloned):
         progress.note(f"cloning {source.address}")
         exported = export(source.address)
         notes = [*exported.notes, *_uncommitted(source.address)]
         where = source.address.rstrip("/").removesuffix(".git").rpartition("/")[2]
-        found = _from_tree(exported.tree, subdir, name, where, exported.described)
+        found = _from_tree(exported.tree, subdir, name, where, exported.described, wheel)
         return replace(
             found,
             reference=source.address,
             history=exported.history,
             origin="From a git repository; the history is its own.",
-            notes=tuple(notes),
+            notes=(*found.notes, *notes),
         )
     tree, newest = read_folder(source.folder)
-    found = _from_tree(tree, subdir, name, source.folder.name, "")
+    found = _from_tree(tree, subdir, name, source.folder.name, "", wheel)
     return replace(
         found,
         reference=str(source.folder),
@@ -146,7 +159,44 @@ def _without(dropped: Sequence[str]) -> tuple[str, ...]:
     return (f"Its tests ask for {listed}, which cannot be had from wheels together with the rest.",)
 
 
-def _from_index(requested: Requested, name: str, progress: Progress) -> Gathered:
+def _with_compiled(found: Gathered, own: Tree, wheel: Path | None, published: str = "") -> Gathered:
+    """Add the compiled modules of a wheel, where a project has parts that are compiled.
+
+    Args:
+        found: What is known without them.
+        own: The project's files, from its own folder.
+        wheel: What the user gave, or None.
+        published: ``name==version``, where an index may have a wheel of it.
+
+    Raises:
+        UsageError: There is no wheel that fits.
+    """
+    part = native_part(own)
+    if not part and wheel is None:
+        return found
+    wanted = str(wheel or published)
+    fetched = fetch_wheel(wanted) if wanted else None
+    if fetched is None:
+        given = f"{wanted} does not fit this Python" if wheel else "no wheel of it fits this Python"
+        why = given if wanted else "nothing is compiled on the way"
+        raise refuse_native(found.reference or found.name, part or "in its wheel", why)
+    folder = found.layout.import_path
+    home = "" if folder == "." else f"{folder}/"
+    modules = {p.removeprefix(home): file for p, file in own.items() if p.startswith(home)}
+    compiled = read_compiled(*fetched, modules)
+    place = home if found.subdir == "." else f"{found.subdir}/{home}"
+    files = {f"{place}{path}": file for path, file in compiled.files.items()}
+    return replace(
+        found,
+        generated={**found.generated, **files},
+        compiled=bool(files),
+        notes=(*found.notes, *compiled.notes),
+    )
+
+
+def _from_index(
+    requested: Requested, name: str, progress: Progress, wheel: Path | None
+) -> Gathered:
     progress.note(f"looking for {requested.name} {requested.version}".rstrip())
     settings = pip_settings()
     fetcher = Fetcher(settings)
@@ -161,9 +211,10 @@ def _from_index(requested: Requested, name: str, progress: Progress) -> Gathered
         declared = Declared(name=info.name)
         info = replace(info, test_requires=needs_of_tests(unpacked.tree, declared))
     tree = with_metadata(unpacked.tree, layout, info)
-    return Gathered(
+    exact = f"{info.name}=={info.version}"
+    found = Gathered(
         name=environment_name(name, requested.name),
-        reference=f"pypi:{info.name}=={info.version}",
+        reference=f"pypi:{exact}",
         info=info,
         layout=layout,
         history=one_commit(tree, f"{info.name} {info.version}\n", unpacked.newest),
@@ -173,9 +224,12 @@ def _from_index(requested: Requested, name: str, progress: Progress) -> Gathered
         ),
         pinned=constraints(unpacked.tree),
     )
+    return _with_compiled(found, unpacked.tree, wheel, exact)
 
 
-def _from_tree(tree: Tree, subdir: str, name: str, where: str, described: str) -> Gathered:
+def _from_tree(
+    tree: Tree, subdir: str, name: str, where: str, described: str, wheel: Path | None
+) -> Gathered:
     require_workspace(tree, where)
     own = inside(tree, subdir)
     fallback = where if subdir == "." else subdir.rpartition("/")[2]
@@ -183,7 +237,7 @@ def _from_tree(tree: Tree, subdir: str, name: str, where: str, described: str) -
     layout = find_layout(own, where if subdir == "." else f"{where}/{subdir}")
     prefix = "" if subdir == "." else f"{subdir}/"
     made = generated_files(own, project, layout)
-    return Gathered(
+    found = Gathered(
         name=environment_name(name, project.info.name),
         reference="",
         info=project.info,
@@ -195,6 +249,7 @@ def _from_tree(tree: Tree, subdir: str, name: str, where: str, described: str) -
         env=_pretended(project),
         pinned=project.pinned,
     )
+    return _with_compiled(found, own, wheel)
 
 
 def _pretended(project: Project) -> dict[str, str]:

@@ -26,9 +26,6 @@ _NO_PACKAGE = frozenset({
     "bench", "benchmark", "benchmarks", "doc", "docs", "example", "examples", "scripts", "test",
     "testing", "tests", "tools",
 })  # fmt: skip
-_NATIVE = (".c", ".cc", ".cpp", ".cxx", ".f", ".f90", ".pyx", ".pxd", ".rs", ".go", ".cu")
-_NATIVE_BACKENDS = (b"maturin", b"scikit_build_core", b"mesonpy", b"setuptools_rust")
-_EXTENSIONS = re.compile(rb"\bext_modules\s*=|\bcythonize\(|\brust_extensions\s*=")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +49,8 @@ def find_layout(tree: Tree, filename: str) -> Layout:
     """Find package and tests.
 
     Raises:
-        UsageError: It has compiled parts, no package or no tests, so it cannot be used (yet).
+        UsageError: It has no package or no tests.
     """
-    _require_pure(tree, filename)
     import_path, packages = next(
         (
             (folder, found)
@@ -88,26 +84,6 @@ def with_metadata(tree: Tree, layout: Layout, info: PackageInfo) -> Tree:
     name = normalise(info.name).replace("-", "_")
     path = f"{prefix}{name}-{info.version}.dist-info/METADATA"
     return dict(sorted({**tree, path: File(info.text)}.items()))
-
-
-def _require_pure(tree: Tree, filename: str) -> None:
-    def refuse(what: str) -> UsageError:
-        return UsageError(
-            f"{filename} has compiled parts ({what}); nothing is compiled on the way, so "
-            "only pure Python works. Where it works without them, remove them from a copy and "
-            "add that"
-        )
-
-    for path in tree:
-        if path.endswith(_NATIVE) and not path.startswith(("doc", "example", "test", "bench")):
-            raise refuse(path)
-    setup = tree.get("setup.py", File(b"")).data
-    project = tree.get("pyproject.toml", File(b"")).data
-    if _EXTENSIONS.search(setup):
-        raise refuse("setup.py names extension modules")
-    for backend in _NATIVE_BACKENDS:
-        if backend in project:
-            raise refuse(f"it is built by {backend.decode()}")
 
 
 def _tops(tree: Tree, prefix: str) -> set[str]:

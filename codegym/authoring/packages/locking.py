@@ -54,7 +54,7 @@ def resolve(requirements: Sequence[str], constraints: Sequence[str] = ()) -> tup
         report = Path(folder) / "report.json"
         limits, log = Path(folder) / "constraints.txt", Path(folder) / "log"
         limits.write_text("\n".join(constraints), encoding="utf-8")
-        told = _pip(
+        told = run_pip(
             [
                 *(sys.executable, "-P", "-m", "pip", "install", "--quiet", "--no-input"),
                 *("--disable-pip-version-check", "--progress-bar", "off"),
@@ -70,7 +70,8 @@ def resolve(requirements: Sequence[str], constraints: Sequence[str] = ()) -> tup
         return _pins(json.loads(report.read_text()))
 
 
-def _pip(command: Sequence[str], folder: str) -> subprocess.CompletedProcess[str]:
+def run_pip(command: Sequence[str], folder: str) -> subprocess.CompletedProcess[str]:
+    """Run pip in a folder, with the user's own configuration. Raises ``UnavailableError``."""
     try:
         return subprocess.run(
             command,
@@ -83,9 +84,7 @@ def _pip(command: Sequence[str], folder: str) -> subprocess.CompletedProcess[str
             cwd=folder,
         )
     except subprocess.TimeoutExpired as error:
-        raise UnavailableError(
-            f"pip did not resolve the dependencies within {_TIMEOUT_SEC:.0f} s", _MEND
-        ) from error
+        raise UnavailableError(f"pip did not end within {_TIMEOUT_SEC:.0f} s", _MEND) from error
 
 
 def lock_text(pins: Sequence[Pin]) -> str:

@@ -77,6 +77,8 @@ def _toml(content: Content) -> str:
         f"{_text(test_id)}, # {content.excluded[test_id]}" for test_id in content.deselect
     )
     generated = f'generated = "{GENERATED}"\n' if found.generated else ""
+    protected = [*tests, *(_inside(found, path) for path in config), "**/conftest.py"]
+    protected += ["*.so", "*.so.*"] if found.compiled else []
     services = _lines(
         f"{{ name = {_text(one.name)}, start = {_text(one.start)}, ready = {_text(one.ready)} }},"
         for one in declared.services
@@ -113,7 +115,7 @@ timeout_sec = {content.timeout_sec:.1f}
 
 [edits]
 permitted = {_list([*(_glob(found, path) for path in layout.packages), *tests])}
-protected = {_list([*tests, *(_inside(found, path) for path in config), "**/conftest.py"])}
+protected = {_list(protected)}
 
 [limits]
 memory_mb = 1024
