@@ -11,6 +11,7 @@ from codegym.mutation.equivalence import same_code
 from codegym.mutation.trial import Reason
 from codegym.syntax import reparse
 from codegym.types import Tree
+from codegym.workspace.features import is_built
 
 #: Shorter pieces of code are in many places without being copies.
 _DISTINCTIVE_CHARS = 60
@@ -78,7 +79,9 @@ class Screen:
         if len(gone) < _DISTINCTIVE_CHARS:
             return False
         return self._count(candidate.path, gone) > 1 or any(
-            self._count(path, gone) for path in self._tree if path != candidate.path
+            self._count(path, gone)
+            for path in self._tree
+            if path != candidate.path and not is_built(path)  # a workspace is without those
         )
 
     def _count(self, path: str, gone: bytes) -> int:

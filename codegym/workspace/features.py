@@ -1,4 +1,7 @@
-"""A feature that was taken away: its name, and every other trace of what it did."""
+"""A feature that was taken away: its name, and every other trace of what it did.
+
+Built copies are traces of any other solution, too.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,12 @@ import ast
 from collections.abc import Iterator
 
 from codegym.errors import TaskError
-from codegym.types import Task, Tree
+from codegym.types import File, Task, Tree
+from codegym.workspace.archives import contents
 from codegym.workspace.cutting import functions_of
 
 #: Declarations of a module ``m`` and what compilers make of it: ``m.pyi``, ``m.cpython-311-x.so``.
-_MADE = (".pyi", ".so", ".pyd", ".dylib", ".dll", ".c", ".cpp", ".pyc", ".pyo", ".o")
+_MADE = (".pyi", ".pxd", ".so", ".pyd", ".dylib", ".dll", ".c", ".cpp", ".pyc", ".pyo", ".o")
 _BUILT = frozenset({"build", "dist", "_build", "site", "htmlcov"})
 _MIN_LINES, _MIN_BYTES = 2, 60
 
@@ -33,7 +37,9 @@ def features(start: Tree, gold: Tree) -> tuple[str, ...]:
 
 
 def without_traces(start: Tree, graded: Tree, gold: Tree, task: Task) -> Tree:
-    """The start without stubs, compiled files and built copies of what was taken away.
+    """The start without built copies of what the solution writes.
+
+    Of a feature that was taken away, stubs and compiled files go as well.
 
     Args:
         start: What a policy would be given.
@@ -42,23 +48,33 @@ def without_traces(start: Tree, graded: Tree, gold: Tree, task: Task) -> Tree:
         task: Whose trees they are.
 
     Raises:
-        TaskError: Another file holds the very lines that are to be written.
+        TaskError: Another file holds the very lines of a feature that is to be written.
     """
+    feature = task.kind == "ImplementFeature"
+    suspects = start if feature else {p: file for p, file in start.items() if is_built(p)}
+    if not suspects:
+        return start
     modules = [path for path in gold if path.endswith(".py") and gold[path] != graded.get(path)]
     stems = {path.rpartition("/")[2].removesuffix(".py") for path in modules}
-    names = [one.rpartition("::")[2].rpartition(".")[2] for one in features(graded, gold)]
-    gone = {path for path in start if _is_made_of(path, stems)}
-    for path in start:
-        if path.endswith(".pyi") and any(name.encode() in start[path].data for name in names):
-            gone.add(path)
-    for body in _bodies(graded, gold, modules):
-        for path in _holding(body, start, {*modules, *gone}):
-            if not _BUILT & set(path.split("/")[:-1]):
+    suspects = {path: file for path, file in suspects.items() if path not in modules}
+    gone = {path for path in suspects if _is_made_of(path, stems)}
+    if feature:
+        names = [one.rpartition("::")[2].rpartition(".")[2] for one in features(graded, gold)]
+        gone |= {path for path in suspects if path.endswith(".pyi") and _names(start[path], names)}
+    bodies = list(_bodies(graded, gold, modules))
+    for path in suspects:
+        if path not in gone and _holds(start[path].data, bodies):
+            if not is_built(path):
                 raise TaskError(
                     task.instance_id, f"{path} holds a copy of what is to be implemented"
                 )
             gone.add(path)
     return {path: file for path, file in start.items() if path not in gone} if gone else start
+
+
+def is_built(path: str) -> bool:
+    """Whether a file lies where builds put what they make of the sources."""
+    return not _BUILT.isdisjoint(path.split("/")[:-1])
 
 
 def _changed_modules(
@@ -90,7 +106,12 @@ def _is_made_of(path: str, stems: set[str]) -> bool:
     """Whether a file was made of one of the modules, or declares what is in it."""
     name = path.rpartition("/")[2]
     stem, dot, _ = name.partition(".")
-    return bool(dot) and stem in stems and name.endswith(_MADE)
+    made = name.endswith(_MADE) or (name.endswith(".py") and is_built(path))
+    return bool(dot) and stem in stems and made
+
+
+def _names(file: File, names: list[str]) -> bool:
+    return any(name.encode() in file.data for name in names)
 
 
 def _bodies(graded: Tree, gold: Tree, modules: list[str]) -> Iterator[bytes]:
@@ -111,11 +132,14 @@ def _is_docstring(node: ast.stmt) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
-def _holding(body: bytes, tree: Tree, skipped: set[str]) -> Iterator[str]:
-    first = body.partition(b"\n")[0]
-    for path, file in tree.items():
-        if path not in skipped and first in file.data and body in _flat(file.data):
-            yield path
+def _holds(data: bytes, bodies: list[bytes]) -> bool:
+    """Whether a file, or one that is packed in it, holds any of the bodies."""
+    wanted = [(body.partition(b"\n")[0], body) for body in bodies]
+    return any(
+        first in text and body in _flat(text)
+        for text in (data, *contents(data))
+        for first, body in wanted
+    )
 
 
 def _flat(text: bytes) -> bytes:

@@ -68,6 +68,4 @@ def trees_of(task: Task, environment: Environment) -> tuple[Tree, Tree, Tree]:
     graded = apply_patch(mutated, task.test_patch, where=name)
     gold = apply_patch(graded, task.patch, where=name)
     start = hide_tests(graded if shows_tests(task) else mutated, graded, task, environment.subdir)
-    if task.kind == "ImplementFeature":
-        start = without_traces(start, graded, gold, task)
-    return start, graded, gold
+    return without_traces(start, graded, gold, task), graded, gold

@@ -232,5 +232,11 @@ def test_the_ids_present_each_row_as_its_kind(rows, monkeypatch):
     assert set(kinds.values()) == {"FixIssue", "ImplementFeature"}
     with pytest.raises(UsageError, match=r"1 of 3 rows.*no problem statement"):
         gym.make("CodeGym/FixIssue-v0", tasks="tiny")
-    with pytest.raises(UsageError, match=r"2 of 3 rows.*FixIssue row: no feature"):
-        gym.make("CodeGym/ImplementFeature-v0", tasks="tiny")
+    env = gym.make("CodeGym/ImplementFeature-v0", tasks="tiny")
+    try:  # chooses the features
+        for seed in range(5):
+            assert env.reset(seed=seed)[1]["task_id"] == "tiny-feature"
+        with pytest.raises(UsageError, match=r"FixIssue row: no feature"):
+            env.reset(options={"task_id": "tiny-mutant"})
+    finally:
+        env.close()

@@ -1,6 +1,9 @@
 """Hidden tests and features that were taken away leave nothing in the tree."""
 
 import ast
+import gzip
+import io
+import tarfile
 from dataclasses import replace
 
 import pytest
@@ -256,6 +259,15 @@ BODY = b"\n".join(GOLD.splitlines()[3:7])
 FEATURE = Task("t", "e", "c", "p", ("x",), (), kind="ImplementFeature")
 
 
+def packed(name, data):
+    """An archive as a build makes it."""
+    buffer, member = io.BytesIO(), tarfile.TarInfo(name)
+    member.size = len(data)
+    with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
+        archive.addfile(member, io.BytesIO(data))
+    return buffer.getvalue()
+
+
 def trees(**others):
     start = {"src/box.py": File(START), **{k: File(v) for k, v in others.items()}}
     return start, {**start, "src/box.py": File(GOLD)}
@@ -281,11 +293,24 @@ def test_stubs_compiled_files_and_built_copies_are_absent():
             "src/box.c": b"int area;",
             "stubs/shapes.pyi": b"class Box:\n    def area(self) -> int: ...\n",
             "stubs/other.pyi": b"def volume() -> int: ...\n",
-            "build/lib/box.py": GOLD,
+            "src/box.pxd": b"cdef class Box: pass",
+            "build/lib/box.py": GOLD.replace(b"width", b"w"),
+            "build/lib/all.py": GOLD,
+            "dist/box-1.tar.gz": packed("box-1/src/box.py", b"# 1.0\n" + GOLD),
+            "dist/other-1.tar.gz": packed("other.py", b"def volume():\n    return 1\n"),
             "docs/use.md": b"Call `Box.area()`.",
             "src/caller.py": b"from box import Box\nprint(Box().area())\n",
         }
-    ) == {"stubs/other.pyi", "docs/use.md", "src/caller.py"}
+    ) == {"dist/other-1.tar.gz", "stubs/other.pyi", "docs/use.md", "src/caller.py"}
+
+
+def test_built_copies_of_any_solution_are_absent():
+    start, gold = trees(
+        **{"build/lib/all.py": GOLD, "dist/a.tar.gz": packed("a.py", GOLD), "src/copy.py": GOLD}
+    )
+    for kind in ("FixTests", "FixIssue"):
+        shown = without_traces(start, start, gold, replace(FEATURE, kind=kind))
+        assert set(shown) == {"src/box.py", "src/copy.py"}
 
 
 @pytest.mark.parametrize(
@@ -294,6 +319,7 @@ def test_stubs_compiled_files_and_built_copies_are_absent():
         GOLD.replace(b"class Box", b"class Other"),
         b"Like this:\n\n" + BODY.replace(b"        ", b"    ") + b"\n\nand so on",
         BODY.replace(b"\n", b"\r\n\r\n"),
+        gzip.compress(GOLD.replace(b"class Box", b"class Other")),
     ],
 )
 def test_a_copy_of_the_answer_breaks_the_task(copy):
