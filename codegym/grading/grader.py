@@ -2,12 +2,15 @@
 
 Covered: nothing the policy left running, wrote outside permitted paths, or changed in tests, their
 configuration or the interpreter's start has a part in the verdict; neither has an exit status or
-anything printed. Only the expected ids count, each reported once.
+anything printed. Only the expected ids count, each reported once. What tests that can be observed
+saw is compared here: no expected value is in the sandbox, and held-out siblings of failing tests
+have to see what they see on the solved tree.
 
-Not covered, which is why a grade says ``report_only``: code under test shares a process with the
-test runner. It can change the runner's objects, return what equals anything, or write records of
-its own and end the process before the true ones follow. Only where it writes beside the true ones
-do the doubles give it away.
+Not covered, which is why a grade says which tests are ``report_only``: code under test shares a
+process with the test runner. It can change the runner's objects, return what equals anything, or
+write records of its own and end the process before the true ones follow. Of a test that is observed
+it then has to know the values; of others, only where it writes beside the true records do the
+doubles give it away.
 """
 
 from __future__ import annotations
@@ -19,13 +22,24 @@ from dataclasses import replace
 
 from codegym.errors import SandboxError
 from codegym.grading.feedback import feedback
+from codegym.grading.observe.controlling import controlled
+from codegym.grading.observe.judging import keys_of, observed
+from codegym.grading.observe.laying import laid
+from codegym.grading.observe.recording import Recording
 from codegym.grading.paths import Crossing, cross
 from codegym.grading.ready import Ready
 from codegym.grading.services import start_services
-from codegym.grading.suites import SuiteRun, run_suite
+from codegym.grading.suites import SuiteRun, Watch, run_suite
 from codegym.grading.verdict import grade_of, settle
 from codegym.sandbox.base import Backend, Sandbox
-from codegym.types import Grade, Manifest, Tampering, TestOutcome
+from codegym.types import (
+    Grade,
+    Manifest,
+    ObservingRunner,
+    SandboxSpec,
+    Tampering,
+    TestOutcome,
+)
 
 
 async def run_tests(
@@ -69,15 +83,20 @@ async def _run(
 
 
 async def grade(
-    backend: Backend, ready: Ready, work: Manifest, attempts: Sequence[Tampering] = ()
+    backend: Backend,
+    ready: Ready,
+    work: Manifest,
+    attempts: Sequence[Tampering] = (),
+    recording: Recording | None = None,
 ) -> Grade:
     """Grade a policy's work.
 
     Args:
-        backend: Starts the sandbox.
+        backend: Starts the sandboxes.
         ready: The task.
         work: The work as data, read when every process of the policy was dead.
         attempts: What the policy looked for in vain; recorded, changes no score.
+        recording: What the tests see on the solved tree, where that can be observed.
 
     Returns:
         The verdict; whatever the work holds is scored, and never raises.
@@ -86,51 +105,71 @@ async def grade(
         SandboxError: The infrastructure broke: there is no verdict.
     """
     began = time.perf_counter()
+    if recording is not None and not recording.covers(ready.task.test_ids):
+        recording = None
     crossing = await asyncio.to_thread(cross, work, ready.scene)
     judged = time.perf_counter()
-    box = await backend.start(ready.grading_spec)
+    box = await backend.start(_spec(ready, recording))
     try:
         started = time.perf_counter()
-        note = await _lay(box, ready, crossing)
-        laid = time.perf_counter()
-        run = await _run(box, ready, ready.task.test_ids)
+        note = await _lay(box, ready, crossing, recording)
+        laid_at = time.perf_counter()
+        run = await _run_expected(box, ready, recording)
         tested = time.perf_counter()
     finally:
         await box.stop()
+    found = await asyncio.to_thread(_concluded, ready, crossing, run, recording)
     durations = {
-        "transfer": judged - began + laid - started,
+        "transfer": judged - began + laid_at - started,
         "start": started - judged,
-        "tests": tested - laid,
-        "total": time.perf_counter() - began,
+        "tests": tested - laid_at,
     }
-    return _conclude(ready, crossing, run, note, attempts, durations)
+    if recording is not None and found.solved:
+        before = time.perf_counter()
+        found = await controlled(backend, ready, crossing.changes, recording, found)
+        durations["controls"] = time.perf_counter() - before
+    durations["total"] = time.perf_counter() - began
+    found = replace(found, attempts=tuple(attempts), durations_sec=durations)
+    note = " ".join(part for part in (note, run.note) if part)
+    return replace(found, text=feedback(found, ready.task, note))
 
 
-async def _lay(box: Sandbox, ready: Ready, crossing: Crossing) -> str:
-    """Apply the work, then start services, which may run from it."""
+def _spec(ready: Ready, recording: Recording | None) -> SandboxSpec:
+    spec = ready.grading_spec
+    if recording is None or not isinstance(ready.runner, ObservingRunner):
+        return spec
+    return replace(spec, files={**spec.files, **ready.runner.observer()})
+
+
+async def _lay(box: Sandbox, ready: Ready, crossing: Crossing, recording: Recording | None) -> str:
+    """Apply the work, and tests without expected values; then start services, which may run it."""
+    tests = laid(recording.sources, ready) if recording else []
     try:
-        await box.apply(crossing.changes)
+        await box.apply([*crossing.changes, *tests])
     except ValueError as error:
         raise SandboxError(f"a policy's work could not be applied: {error}") from error
     return await start_services(box, ready.environment)
 
 
-def _conclude(
-    ready: Ready,
-    crossing: Crossing,
-    run: SuiteRun,
-    note: str,
-    attempts: Sequence[Tampering],
-    durations: dict[str, float],
+async def _run_expected(box: Sandbox, ready: Ready, recording: Recording | None) -> SuiteRun:
+    if recording is None:
+        return await _run(box, ready, ready.task.test_ids)
+    own, siblings = keys_of(recording, ready.task)
+    watch = Watch((*own, *siblings), limited=siblings)
+    return await run_suite(box, ready.environment, ready.suite, ready.runner, watch=watch)
+
+
+def _concluded(
+    ready: Ready, crossing: Crossing, run: SuiteRun, recording: Recording | None
 ) -> Grade:
-    task = ready.task
-    verdict = settle(task.test_ids, run.records)
-    verdict_grade = replace(
-        grade_of(task, verdict.outcomes, (*crossing.tampering, *verdict.tampering)),
-        refused=crossing.refused,
-        assurance=ready.runner.assurance,
-        durations_sec=durations,
-        attempts=tuple(attempts),
-    )
-    note = " ".join(part for part in (note, run.note) if part)
-    return replace(verdict_grade, text=feedback(verdict_grade, task, note))
+    """What is known of the work by now; controls may still have a say."""
+    task, runner = ready.task, ready.runner
+    if recording is None or not isinstance(runner, ObservingRunner):
+        verdict = settle(task.test_ids, run.records)
+        found = grade_of(task, verdict.outcomes, (*crossing.tampering, *verdict.tampering))
+        protection = {runner.assurance: len(task.fail_to_pass)}
+        found = replace(found, assurance=runner.assurance, protection=protection)
+    else:
+        evidence = runner.evidence(run.result.report)
+        found = observed(recording, task, evidence, run.records, crossing.tampering)
+    return replace(found, refused=crossing.refused)

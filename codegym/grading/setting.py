@@ -10,6 +10,7 @@ from typing import Any
 
 from codegym.errors import TaskError
 from codegym.grading.grader import grade
+from codegym.grading.observe.keeper import Recordings
 from codegym.grading.ready import Ready
 from codegym.grading.runners import runner
 from codegym.grading.services import start_services
@@ -54,6 +55,7 @@ class Setting:
         self._workshop = Workshop(self._store, backend.owner)
         self._ready: OrderedDict[object, asyncio.Future[Ready]] = OrderedDict()
         self._images: dict[str, asyncio.Future[Image]] = {}
+        self._recordings = Recordings(backend, self._store)
 
     async def ready(self, task: Task, environment: Environment | None = None) -> Ready:
         """Make a task ready: at once where that was done before, and once for all who ask.
@@ -154,10 +156,12 @@ class Setting:
             SandboxError: The infrastructure broke: no verdict, never a score of 0.
         """
         attempts = scan(trajectory, ready.scene.package_names) if trajectory else ()
-        return await grade(self.backend, ready, work, attempts)
+        recording = await self._recordings.of(ready)
+        return await grade(self.backend, ready, work, attempts, recording)
 
     async def close(self) -> None:
         """Stop everything. Idempotent."""
+        await self._recordings.close()
         futures: list[asyncio.Future[Any]] = [*self._ready.values(), *self._images.values()]
         unfinished = [future for future in futures if not future.done()]
         for future in unfinished:

@@ -1,0 +1,202 @@
+"""Chooses, from runs on the solved tree, what can be observed and which siblings are kept. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from codegym.grading.observe.agreement import EXACT, agree, sibling_agrees, steady
+from codegym.grading.observe.modules import TestModule
+from codegym.grading.observe.recording import (
+    Pair,
+    TestRecord,
+    file_of,
+    function_of,
+    pairs,
+)
+from codegym.grading.observe.sites import Sibling, Site
+from codegym.grading.observe.values import known
+from codegym.types import Evidence, Outcome, TestOutcome, Value
+
+Sites = Mapping[str, Mapping[int, Site]]
+KEPT_SIBLINGS = 3
+
+
+@dataclass(frozen=True)
+class Sight:
+    """One run in observation."""
+
+    records: tuple[TestOutcome, ...]
+    evidence: Evidence
+
+    @cached_property
+    def passed(self) -> frozenset[str]:
+        """Keys of tests that passed, reported once."""
+        return self._once("passed")
+
+    @cached_property
+    def failed(self) -> frozenset[str]:
+        """Keys of tests that failed, reported once."""
+        return self._once("failed")
+
+    def _once(self, outcome: Outcome) -> frozenset[str]:
+        counts = Counter(record.id for record in self.records)
+        found = (record.id for record in self.records if record.outcome == outcome)
+        return frozenset(key for key in found if counts[key] == 1)
+
+    def pairs(self, key: str, sites: Mapping[int, Site]) -> tuple[Pair, ...]:
+        """What one test saw."""
+        return pairs(self.evidence.observations.get(key, ()), sites)
+
+
+def passing(runs: Sequence[Sight]) -> frozenset[str]:
+    """Keys of tests that passed in each run."""
+    return frozenset.intersection(*(run.passed for run in runs))
+
+
+def steady_sites(modules: Mapping[str, TestModule], runs: Sequence[Sight]) -> Sites:
+    """The sites whose assertions can be made outside: by file, with what each is.
+
+    Args:
+        modules: By path, as it is in keys.
+        runs: On the solved tree, of the modules' ``recording`` sources.
+    """
+    all_sites = {path: {site.id: site for site in each.sites} for path, each in modules.items()}
+    fit: dict[str, dict[int, bool]] = defaultdict(dict)
+    for key in passing(runs):
+        sites = all_sites.get(file_of(key), {})
+        by_site = [_by_site(run.pairs(key, sites)) for run in runs]
+        for number in {number for one in by_site for number in one}:
+            found = steady(sites[number], [one.get(number, ()) for one in by_site])
+            fit[file_of(key)][number] = fit[file_of(key)].get(number, True) and found
+    return {
+        path: _sealed(modules[path], {number: all_sites[path][number] for number in chosen})
+        for path, each in fit.items()
+        if (chosen := sorted(number for number, good in each.items() if good))
+    }
+
+
+def _by_site(found: Iterable[Pair]) -> dict[int, list[Pair]]:
+    by_site: dict[int, list[Pair]] = defaultdict(list)
+    for pair in found:
+        by_site[pair.site].append(pair)
+    return by_site
+
+
+def _sealed(module: TestModule, sites: Mapping[int, Site]) -> dict[int, Site]:
+    """The sites, saying whether they are sealed where no others of the module are observed."""
+    sealed = module.sealed(sites)
+    return {number: replace(site, sealed=number in sealed) for number, site in sites.items()}
+
+
+def without(
+    modules: Mapping[str, TestModule], sites: Sites, failing: Collection[str], run: Sight
+) -> Sites:
+    """The sites less all of those that tests use.
+
+    Args:
+        modules: By path.
+        sites: What was observed.
+        failing: Keys of the tests.
+        run: On the solved tree; tells what each passes.
+    """
+    dropped: dict[str, set[int]] = defaultdict(set)
+    for key in failing:
+        path, _, name = function_of(key).partition("::")
+        mine = sites.get(path, {})
+        dropped[path] |= {number for number, site in mine.items() if site.test == name}
+        dropped[path] |= {pair.site for pair in run.pairs(key, mine)}
+    kept = {
+        path: {number: site for number, site in each.items() if number not in dropped[path]}
+        for path, each in sites.items()
+    }
+    return {path: _sealed(modules[path], each) for path, each in kept.items() if each}
+
+
+def record_of(key: str, sites: Sites, run: Sight) -> TestRecord:
+    """What a test saw at sites that are observed."""
+    return TestRecord(key, run.pairs(key, sites.get(file_of(key), {})))
+
+
+def failing(tests: Iterable[TestRecord], sites: Sites, runs: Sequence[Sight]) -> frozenset[str]:
+    """Keys of tests that do not pass in each run of the shipped sources."""
+    good = passing(runs)
+    return frozenset(
+        test.key for test in tests if test.key not in good or _differs(test, sites, runs)
+    )
+
+
+def _differs(test: TestRecord, sites: Sites, runs: Sequence[Sight]) -> bool:
+    mine = sites.get(file_of(test.key), {})
+    found = (agree(test.pairs, run.pairs(test.key, mine), mine) for run in runs)
+    return not all(one.holds for one in found)
+
+
+def keep_siblings(
+    path: str,
+    originals: Sequence[TestRecord],
+    candidates: Sequence[Sibling],
+    sites: Mapping[int, Site],
+    runs: Sequence[Sight],
+) -> list[Sibling]:
+    """Of one function's siblings, a few that tell something that it and the others do not.
+
+    Args:
+        path: Its file, as in keys.
+        originals: What the function saw, for each of its parameters.
+        candidates: Its siblings.
+        sites: Those observed in its file.
+        runs: On the solved tree, of sources with the siblings.
+    """
+    seen = {value for test in originals for value in _exact(test.pairs, sites)}
+    good = passing(runs)
+    kept: list[Sibling] = []
+    for candidate in candidates:
+        keys = [sibling_key(path, candidate, test.key) for test in originals]
+        if not good.issuperset(keys):
+            continue
+        tests = tuple(TestRecord(key, runs[0].pairs(key, sites)) for key in keys)
+        new = {value for test in tests for value in _exact(test.pairs, sites)} - seen
+        alike = zip(originals, tests, strict=True)
+        if new and all(_alike(*two, sites) for two in alike) and _repeats(tests, sites, runs):
+            kept.append(candidate)
+            seen |= new
+        if len(kept) == KEPT_SIBLINGS:
+            break
+    return kept
+
+
+def sibling_key(path: str, sibling: Sibling, key: str) -> str:
+    """The key of a sibling for the parameters of its original."""
+    _, brace, parameters = key.partition("{")
+    return f"{path}::{sibling.id}{brace}{parameters}"
+
+
+def _exact(found: Iterable[Pair], sites: Mapping[int, Site]) -> set[Value]:
+    return {pair.actual for pair in found if sites[pair.site].op in EXACT}
+
+
+def _alike(original: TestRecord, sibling: TestRecord, sites: Mapping[int, Site]) -> bool:
+    """Whether a sibling asks for the same kind of thing: else its inputs may be out of bounds."""
+    mine, theirs = original.pairs, sibling.pairs
+    return len(mine) == len(theirs) and all(
+        one.site == other.site and _kind(one.actual) == _kind(other.actual) and known(other.actual)
+        for one, other in zip(mine, theirs, strict=True)
+        if sites[one.site].op in EXACT or sites[one.site].form == "raises"
+    )
+
+
+def _kind(value: Value) -> tuple[str, str]:
+    return value.kind, value.name
+
+
+def _repeats(
+    tests: Collection[TestRecord], sites: Mapping[int, Site], runs: Sequence[Sight]
+) -> bool:
+    return all(
+        sibling_agrees(test.pairs, run.pairs(test.key, sites), sites)
+        for test in tests
+        for run in runs[1:]
+    )

@@ -1,0 +1,188 @@
+"""From a report in observation to a grade, and to how far it can be believed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+
+from codegym.grading.observe.agreement import EXACT, Agreement, agree, sibling_agrees
+from codegym.grading.observe.guessing import bits
+from codegym.grading.observe.recording import (
+    Pair,
+    Recording,
+    TestRecord,
+    function_of,
+    pairs,
+)
+from codegym.grading.observe.sites import Site
+from codegym.grading.observe.values import describe
+from codegym.grading.verdict import grade_of, settle
+from codegym.types import (
+    ASSURANCES,
+    Assurance,
+    Evidence,
+    Grade,
+    Tampering,
+    Task,
+    TestOutcome,
+    Value,
+)
+
+#: What a test must have shown to count as observed: more than a truth value.
+INFORMATIVE_BITS = 2.0
+
+
+def keys_of(recording: Recording, task: Task) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What a grade runs, by key: the task's tests, and the siblings of its failing ones."""
+    own = tuple(recording.tests[test_id].key for test_id in dict.fromkeys(task.test_ids))
+    return own, tuple(test.key for test in recording.siblings_of(task.fail_to_pass))
+
+
+def observed(
+    recording: Recording,
+    task: Task,
+    evidence: Evidence,
+    records: Sequence[TestOutcome],
+    tampering: Sequence[Tampering] = (),
+) -> Grade:
+    """Hold a report against the recording: the grade, without the rest of its maker's.
+
+    Args:
+        recording: What the tests saw on the solved tree; covers the task's tests.
+        task: Its ids are judged.
+        evidence: What was seen; untrusted.
+        records: What was reported, by key; untrusted.
+        tampering: What was found before.
+    """
+    own, held_out = keys_of(recording, task)
+    verdict = settle((*own, *held_out), records)
+    by_key = {outcome.id: outcome for outcome in verdict.outcomes}
+    outcomes, weakened = [], set()
+    for test_id in dict.fromkeys(task.test_ids):
+        test = recording.tests[test_id]
+        outcome = replace(by_key[test.key], id=test_id)
+        if outcome.outcome == "passed":
+            found = _compared(recording, test, evidence)
+            outcome = outcome if found.holds else _failed(outcome, found, test_id in task.hidden)
+            if found.differs:
+                weakened.add(test_id)
+        outcomes.append(outcome)
+    passed = sum(
+        by_key[test.key].outcome == "passed" and _sibling_holds(recording, test, evidence)
+        for test in recording.siblings_of(task.fail_to_pass)
+    )
+    grade = grade_of(task, outcomes, (*tampering, *verdict.tampering))
+    grade = replace(
+        grade,
+        score=grade.score if passed == len(held_out) else 0.0,
+        siblings=len(held_out),
+        siblings_passed=passed,
+        hard_codable=not held_out and task.hidden.isdisjoint(task.fail_to_pass),
+        forging_bound=forging_bound(recording, task),
+    )
+    return with_protection(grade, recording, task, weakened=weakened)
+
+
+def with_protection(
+    grade: Grade,
+    recording: Recording,
+    task: Task,
+    *,
+    weakened: Collection[str] = (),
+    controlled: Collection[str] = (),
+) -> Grade:
+    """The grade with what protects each failing test.
+
+    Args:
+        grade: Any grade of the task.
+        recording: What is known of its tests.
+        task: The task.
+        weakened: Tests that agree with themselves where they do not with the solved tree.
+        controlled: Tests whose controls did as they should.
+    """
+    levels = Counter(
+        _assurance(recording, test_id, weakened, controlled) for test_id in task.fail_to_pass
+    )
+    least = next(level for level in ASSURANCES if levels[level])
+    return replace(grade, assurance=least, protection=dict(levels))
+
+
+def _assurance(
+    recording: Recording, test_id: str, weakened: Collection[str], controlled: Collection[str]
+) -> Assurance:
+    if function_of(recording.tests[test_id].key) in recording.siblings:
+        return "observed"
+    if test_id in controlled:
+        return "controls"
+    if informative(recording, test_id) and test_id not in weakened:
+        return "observed"
+    return "report_only"
+
+
+def _compared(recording: Recording, test: TestRecord, evidence: Evidence) -> Agreement:
+    sites = recording.sites_of(test.key)
+    return agree(test.pairs, pairs(evidence.observations.get(test.key, ()), sites), sites)
+
+
+def _sibling_holds(recording: Recording, test: TestRecord, evidence: Evidence) -> bool:
+    sites = recording.sites_of(test.key)
+    seen = pairs(evidence.observations.get(test.key, ()), sites)
+    return sibling_agrees(test.pairs, seen, sites)
+
+
+def _failed(outcome: TestOutcome, found: Agreement, hidden: bool) -> TestOutcome:
+    """The test failed outside; a hidden one says nothing."""
+    if hidden:
+        message = ""
+    elif found.site is None:
+        message = "it made assertions that it should not have come to"
+    elif found.value is None:
+        message = f"line {found.site.line}: `{found.site.text}`: was not come to as often as it is"
+    else:
+        message = f"line {found.site.line}: `{found.site.text}`: got {describe(found.value)}"
+    return replace(outcome, outcome="failed", message=message)
+
+
+def informative(recording: Recording, test_id: str) -> bool:
+    """Whether a test's own values are more than a truth value, and not in its source."""
+    test = recording.tests[test_id]
+    sites = recording.sites_of(test.key)
+    values = exact_values(test.pairs, sites, known=())
+    return sum(map(bits, values)) >= INFORMATIVE_BITS
+
+
+def exact_values(
+    found: Sequence[Pair], sites: Mapping[int, Site], known: Sequence[Value] = ()
+) -> set[Value]:
+    """Values that a test cannot pass without, those left out that are known or in its source."""
+    values = {
+        pair.actual
+        for pair in found
+        if sites[pair.site].op in EXACT
+        and (sites[pair.site].sides == "both" or sites[pair.site].sealed)
+    }
+    return values.difference(known)
+
+
+def forging_bound(recording: Recording, task: Task) -> float:
+    """The chance that values are guessed by one who knows the tests that are shown.
+
+    Only values that an assertion holds to exactly count, each once. Counted are those of siblings,
+    and of failing tests that are hidden; not those that a shown test has too.
+    """
+    shown = {
+        pair.actual
+        for test_id in task.test_ids
+        if test_id not in task.hidden
+        for pair in recording.tests[test_id].pairs
+    }
+    lacking: set[Value] = set()
+    for test_id in task.fail_to_pass:
+        test = recording.tests[test_id]
+        if test_id in task.hidden:
+            lacking |= exact_values(test.pairs, recording.sites_of(test.key))
+    for test in recording.siblings_of(task.fail_to_pass):
+        sites = recording.sites_of(test.key)
+        lacking |= {pair.actual for pair in test.pairs if sites[pair.site].op in EXACT}
+    return float(2.0 ** -min(1000.0, sum(map(bits, lacking - shown))))

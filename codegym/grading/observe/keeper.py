@@ -1,0 +1,211 @@
+"""Keeps recordings: made once for each solved tree, shared by graders and by processes."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+from codegym.errors import TaskError
+from codegym.grading.fresh import run_fresh, workers
+from codegym.grading.observe.laying import laid, modules_of
+from codegym.grading.observe.record import Subject, record
+from codegym.grading.observe.recording import Recording, dump, load
+from codegym.grading.ready import Ready
+from codegym.grading.suites import SuiteRun, Watch
+from codegym.sandbox.base import Backend
+from codegym.store import LayerStore
+from codegym.types import Change, ObservingRunner, Tree
+from codegym.workspace.trees import gold_tree
+
+_T = TypeVar("_T")
+_FILE = "recording.json"
+_REMEMBERED = 64
+
+
+class Recordings:
+    """Finds and makes recordings. One for each event loop.
+
+    Making one takes some runs of the suite, in sandboxes without a network. A process that is
+    killed meanwhile leaves nothing behind; another one waits for it rather than do the same.
+
+    Args:
+        backend: Starts the sandboxes.
+        store: Where recordings are kept.
+    """
+
+    def __init__(self, backend: Backend, store: LayerStore) -> None:
+        self._backend, self._store = backend, store
+        self._by_task: OrderedDict[object, asyncio.Future[Recording]] = OrderedDict()
+        self._by_key: OrderedDict[str, asyncio.Future[Recording]] = OrderedDict()
+        # Half of the machine: policies are at work meanwhile.
+        self._free = asyncio.Semaphore(max(1, workers() // 2))
+
+    async def of(self, ready: Ready) -> Recording | None:
+        """The recording that a task's work is judged against.
+
+        Returns:
+            It, or None where the suite's runner cannot observe.
+
+        Raises:
+            SandboxError: The infrastructure broke, more than once.
+            UnavailableError: The disk is full.
+        """
+        if not isinstance(ready.runner, ObservingRunner):
+            return None
+        return await asyncio.shield(self._future(ready))
+
+    def ahead(self, ready: Ready) -> None:
+        """Begin, without waiting; a failure is raised by ``of``."""
+        if isinstance(ready.runner, ObservingRunner):
+            self._future(ready)
+
+    async def close(self) -> None:
+        """Stop what is being made. Idempotent."""
+        futures = [*self._by_task.values(), *self._by_key.values()]
+        unfinished = [future for future in futures if not future.done()]
+        for future in unfinished:
+            future.cancel()
+        await asyncio.gather(*unfinished, return_exceptions=True)
+        self._by_task.clear()
+        self._by_key.clear()
+
+    def _future(self, ready: Ready) -> asyncio.Future[Recording]:
+        return _remembered(self._by_task, _identity(ready), lambda: self._found(ready))
+
+    async def _found(self, ready: Ready) -> Recording:
+        gold, key = await asyncio.to_thread(_gold, ready)
+        return await asyncio.shield(
+            _remembered(self._by_key, key, lambda: self._kept(key, ready, gold))
+        )
+
+    async def _kept(self, key: str, ready: Ready, gold: Tree) -> Recording:
+        folder = self._store.find(key)
+        if folder is None:
+            try:
+                folder = await self._published(key, ready, gold)
+            except TaskError as error:
+                return Recording(notes=(f"Nothing is observed: {error.problem}",))
+            except NotImplementedError:
+                return Recording()
+        return await asyncio.to_thread(lambda: load((folder / _FILE).read_bytes()))
+
+    async def _published(self, key: str, ready: Ready, gold: Tree) -> Path:
+        """Make the recording while its place in the store is held."""
+        loop, making = asyncio.get_running_loop(), set()
+
+        def build(folder: Path) -> None:
+            made = asyncio.run_coroutine_threadsafe(self._recorded(ready, gold), loop)
+            making.add(made)
+            path = folder / _FILE
+            path.touch(0o600)
+            path.write_bytes(dump(made.result()))
+
+        try:
+            return await _threaded(lambda: self._store.publish(key, build))
+        finally:
+            for made in making:
+                made.cancel()
+
+    async def _recorded(self, ready: Ready, gold: Tree) -> Recording:
+        modules = await asyncio.to_thread(modules_of, ready, gold)
+        grading = ready.prepared.grading_tree
+        solved = [
+            Change(path, file.data, file.mode == "100755")
+            for path, file in gold.items()
+            if grading.get(path) != file
+        ]
+        solved += [Change(path, None) for path in grading.keys() - gold.keys()]
+
+        async def run(sources: Mapping[str, str], watch: Watch) -> SuiteRun:
+            changes = [*solved, *laid({p: text.encode() for p, text in sources.items()}, ready)]
+            async with self._free:
+                return await run_fresh(self._backend, ready, changes, watch=watch)
+
+        if not isinstance(ready.runner, ObservingRunner):
+            raise TypeError("the runner does not observe")
+        return await record(Subject(modules, ready.runner, run))
+
+
+def _identity(ready: Ready) -> object:
+    """What two tasks have in common that have the same solved tree."""
+    task = ready.task
+    patches = task.start_patch, task.test_patch, task.patch
+    return ready.environment.digest, ready.image.digest, task.suite, task.base_commit, *patches
+
+
+def _gold(ready: Ready) -> tuple[Tree, str]:
+    """The solved tree, and the key of what is recorded on it."""
+    gold = gold_tree(ready.task, ready.environment)
+    total = hashlib.sha256(_maker())
+    if isinstance(ready.runner, ObservingRunner):
+        payload = {**ready.runner.payload(), **ready.runner.observer()}
+        total.update(b"".join(payload[name] for name in sorted(payload)))
+    home = ready.environment
+    total.update(json.dumps([home.digest, ready.image.digest, ready.suite.name]).encode())
+    for path in sorted(gold):
+        file = gold[path]
+        total.update(
+            b"%s\0%s %d\0"
+            % (path.encode(errors="surrogateescape"), file.mode.encode(), len(file.data))
+        )
+        total.update(file.data)
+    return gold, f"recording-{total.hexdigest()}"
+
+
+@cache
+def _maker() -> bytes:
+    """Changes whenever this package does: what another one recorded is not used."""
+    files = sorted(Path(__file__).parent.glob("*.py"))
+    return hashlib.sha256(b"".join(path.read_bytes() for path in files)).digest()
+
+
+def _remembered(
+    futures: OrderedDict[Any, asyncio.Future[Recording]],
+    key: object,
+    make: Callable[[], Any],
+) -> asyncio.Future[Recording]:
+    """What is made, or was; what failed is made again."""
+    future = futures.get(key)
+    if future is None or (future.done() and _failed(future)):
+        future = futures[key] = asyncio.ensure_future(make())
+        future.add_done_callback(_failed)  # one that nobody waits for is no stray
+    futures.move_to_end(key)
+    while len(futures) > _REMEMBERED and next(iter(futures.values())).done():
+        futures.popitem(last=False)
+    return future
+
+
+def _failed(future: asyncio.Future[Any]) -> bool:
+    """Whether it came to nothing; asking counts as having seen the exception."""
+    return future.cancelled() or future.exception() is not None
+
+
+def _threaded(work: Callable[[], _T]) -> asyncio.Future[_T]:
+    """Do it in a thread of its own, which may wait long, and holds up nobody who wants to end."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[_T] = loop.create_future()
+
+    def tell(result: Callable[[], None]) -> None:
+        try:
+            loop.call_soon_threadsafe(lambda: None if done.done() else result())
+        except RuntimeError:  # the loop is closed: nobody waits
+            return
+
+    def run() -> None:
+        try:
+            result = work()
+        except BaseException as error:  # noqa: BLE001 - raised where it is waited for
+            failure = error
+            tell(lambda: done.set_exception(failure))
+        else:
+            tell(lambda: done.set_result(result))
+
+    threading.Thread(target=run, daemon=True, name="codegym-recording").start()
+    return done

@@ -1,0 +1,172 @@
+"""What a suite's assertions saw and meant on the solved tree: recorded once, judged against since.
+
+It knows every expected value, so it stays on the gym's side: no sandbox is ever given any of it but
+``sources``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from codegym.grading.observe.sites import Site
+from codegym.grading.observe.values import decode, encode
+from codegym.types import Sighting, Value
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One time that a site was passed: what was seen, and what it was held against, if anything."""
+
+    site: int
+    actual: Value
+    expected: Value | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TestRecord:
+    """What one test, or one sibling of it, saw on the solved tree.
+
+    Attributes:
+        key: How a run in observation names it.
+        pairs: What its observed sites gave, in order.
+    """
+
+    __test__ = False  # not a pytest class
+
+    key: str
+    pairs: tuple[Pair, ...] = ()
+
+
+@dataclass(frozen=True)
+class Recording:
+    """All that grading needs of one suite on one solved tree.
+
+    Attributes:
+        sources: Test modules as they are laid into a grade, by path in the project.
+        sites: Sites that are observed: path of the test's file, as in its id, to site to what it
+            is.
+        tests: What each test saw that passes in this form; by node id.
+        siblings: Of a function (``path::Class::name``), its held-out variants; each is one test
+            for each of its parameters.
+        controlled: Node ids of tests that pass as they are, and fail where they ask the opposite.
+        notes: What could not be done, for a person.
+    """
+
+    sources: Mapping[str, bytes] = field(default_factory=dict)
+    sites: Mapping[str, Mapping[int, Site]] = field(default_factory=dict)
+    tests: Mapping[str, TestRecord] = field(default_factory=dict)
+    siblings: Mapping[str, tuple[tuple[TestRecord, ...], ...]] = field(default_factory=dict)
+    controlled: frozenset[str] = frozenset()
+    notes: tuple[str, ...] = ()
+
+    def covers(self, ids: Iterable[str]) -> bool:
+        """Whether each of the tests can be graded in this form."""
+        return all(test_id in self.tests for test_id in ids)
+
+    def siblings_of(self, ids: Iterable[str]) -> tuple[TestRecord, ...]:
+        """The siblings of tests, each once."""
+        functions = dict.fromkeys(function_of(self.tests[test_id].key) for test_id in ids)
+        variants = (each for name in functions for each in self.siblings.get(name, ()))
+        return tuple(test for variant in variants for test in variant)
+
+    def sites_of(self, key: str) -> Mapping[int, Site]:
+        """The sites that are observed in a test's file."""
+        return self.sites.get(file_of(key), {})
+
+
+def file_of(key: str) -> str:
+    """The file of a test."""
+    return key.partition("::")[0]
+
+
+def function_of(key: str) -> str:
+    """The test without its parameters: ``path::Class::name``."""
+    return key.partition("{")[0]
+
+
+def pairs(seen: Iterable[Sighting], sites: Mapping[int, Site]) -> tuple[Pair, ...]:
+    """Put the two sides of each site together, in the order of the first.
+
+    Args:
+        seen: What was seen in one test.
+        sites: Those that count; others are left out.
+    """
+    found: list[Pair] = []
+    open_at: dict[int, list[int]] = {}
+    for one in seen:
+        if one.site not in sites:
+            continue
+        if one.role == "a":
+            open_at.setdefault(one.site, []).append(len(found))
+            found.append(Pair(one.site, one.value))
+        elif waiting := open_at.get(one.site):
+            place = waiting.pop()
+            found[place] = Pair(one.site, found[place].actual, one.value)
+    return tuple(found)
+
+
+def dump(recording: Recording) -> bytes:
+    """Write a recording down."""
+    plain = {
+        "sources": {path: data.decode() for path, data in recording.sources.items()},
+        "sites": {
+            path: [_plain_site(site) for site in sites.values()]
+            for path, sites in recording.sites.items()
+        },
+        "tests": {node: _plain_test(test) for node, test in recording.tests.items()},
+        "siblings": {
+            function: [[_plain_test(test) for test in variant] for variant in variants]
+            for function, variants in recording.siblings.items()
+        },
+        "controlled": sorted(recording.controlled),
+        "notes": list(recording.notes),
+    }
+    return json.dumps(plain).encode()
+
+
+def load(data: bytes) -> Recording:
+    """Read what ``dump`` wrote."""
+    plain = json.loads(data)
+    sites = {
+        path: {fields["id"]: _site(fields) for fields in found}
+        for path, found in plain["sites"].items()
+    }
+    return Recording(
+        sources={path: text.encode() for path, text in plain["sources"].items()},
+        sites=sites,
+        tests={node: _test(fields) for node, fields in plain["tests"].items()},
+        siblings={
+            function: tuple(tuple(map(_test, variant)) for variant in variants)
+            for function, variants in plain["siblings"].items()
+        },
+        controlled=frozenset(plain["controlled"]),
+        notes=tuple(plain["notes"]),
+    )
+
+
+def _plain_site(site: Site) -> dict[str, Any]:
+    names = ("id", "test", "line", "text", "form", "op", "sides", "sealed")
+    fields = {name: getattr(site, name) for name in names}
+    return {**fields, "options": [list(option) for option in site.options]}
+
+
+def _site(fields: Mapping[str, Any]) -> Site:
+    return Site(**{**fields, "options": tuple((name, value) for name, value in fields["options"])})
+
+
+def _plain_test(test: TestRecord) -> list[Any]:
+    return [
+        test.key,
+        [
+            [pair.site, encode(pair.actual), *([encode(pair.expected)] if pair.expected else [])]
+            for pair in test.pairs
+        ],
+    ]
+
+
+def _test(fields: Sequence[Any]) -> TestRecord:
+    key, found = fields
+    return TestRecord(key, tuple(Pair(site, *map(decode, values)) for site, *values in found))
