@@ -151,7 +151,8 @@ async def test_a_plain_folder(setting, tmp_path, at_home):
 @pytest.mark.parametrize(
     ("test", "said"),
     [
-        ("import time\n\n\ndef test_f():\n    time.sleep(60)\n", r"do not end.*--timeout-sec"),
+        ("import time\n\n\ndef test_f():\n    time.sleep(60)\n", r"none passes.*\(1 too slow\)"),
+        ("import time\n\ntime.sleep(60)\n", r"do not end.*--timeout-sec"),
         (
             "import socket\n\n\ndef test_f():\n    socket.create_connection(('127.0.0.1', 5432))\n",
             r"need a service that nobody declared \(PostgreSQL, by the port\).*--with",

@@ -66,9 +66,17 @@ def test_order_is_told_from_chance():
     }
 
 
-def test_only_ids_that_begin_no_other_are_deselected():
-    one = run(("a::t", "failed"), ("a::t_more", "passed"), ("a::u[1]", "failed"))
-    assert deselectable(verdict_of(one, one)) == ("a::u[1]",)
+def test_what_is_deselected_holds_no_good_test():
+    one = run(
+        ("a::t", "failed"), ("a::t_more", "passed"), ("b", "error", "E x"), ("b::u", "passed")
+    )
+    assert deselectable(verdict_of(one, one)) == ("a::t",)
+
+
+def test_what_keeps_a_suite_from_its_end_is_left_out_whatever_it_did_before():
+    one = run(("a::t", "passed"), ("a::u", "passed"))
+    found = judge(summarise([one, one]), [one, one], {"a::u": "too slow"})
+    assert (found.passing, found.excluded) == ({"a::t"}, {"a::u": "too slow"})
 
 
 @pytest.mark.parametrize(
@@ -78,6 +86,10 @@ def test_only_ids_that_begin_no_other_are_deselected():
         (run(("a::t", "passed"), exit_code=3), "do not run"),
         (run(("a.py", "error", "E ImportError: x")), "cannot be collected. a.py: ImportError: x"),
         (run(), "no test was reported"),
+        (
+            run(("a::t", "failed"), ("a::u", "failed"), ("a::v", "skipped"), exit_code=1),
+            r"of its 3 tests, none passes every time \(2 fails, 1 skipped\)",
+        ),
         (
             run(("a::t", "failed", "Connection refused: 127.0.0.1:6379"), exit_code=1),
             r"need a service.*Redis.*--with",

@@ -184,6 +184,27 @@ def test_discovery_honours_select_and_deselect(tmp_path):
     assert outcomes(records) == {"tests/test_b.py::test_2": "passed"}
 
 
+def test_what_is_deselected_takes_no_other_with_it(tmp_path):
+    text = """
+        import pytest
+        def test_a(): pass
+        def test_a_more(): pass
+        @pytest.mark.parametrize("x", [1, 11, "a::b", "c/d"])
+        def test_x(x): pass
+        @pytest.mark.parametrize("x", [1])
+        def test_y(x): pass
+        class TestIt:
+            def test_1(self): pass
+        class TestItToo:
+            def test_1(self): pass
+    """
+    name = "sub/test_a.py::test_"
+    gone = [f"{name}a", f"{name}x[1]", f"{name}x[a::b]", f"{name}y", "sub/test_a.py::TestIt", "su"]
+    records = run(tmp_path, {"sub/test_a.py": text}, select=["sub"], deselect=gone)
+    left = {f"{name}a_more", f"{name}x[11]", f"{name}x[c/d]", "sub/test_a.py::TestItToo::test_1"}
+    assert set(outcomes(records)) == left
+
+
 def test_the_first_file_that_configures_pytest_is_used(tmp_path):
     files = {
         "pyproject.toml": "[project]\nname = 'x'\n",

@@ -19,22 +19,17 @@ from pathlib import Path
 
 from codegym.authoring.packages.gathering import Gathered, gather, pins_of
 from codegym.authoring.packages.index import Requested
-from codegym.authoring.packages.judging import (
-    Verdict,
-    deselectable,
-    judge,
-    judge_order,
-    why_none,
-)
+from codegym.authoring.packages.judging import Verdict, deselectable
 from codegym.authoring.packages.locking import lock_text
 from codegym.authoring.packages.references import Cloned, Plain, parse_reference
 from codegym.authoring.packages.services import Declaration
+from codegym.authoring.packages.trying import try_suite
 from codegym.authoring.packages.writing import Content, write_folder
 from codegym.authoring.proving import REPEATS, UNKNOWN_TESTS
 from codegym.errors import UsageError
 from codegym.grading.progress import SILENT, Progress
 from codegym.grading.setting import Ready, Setting
-from codegym.grading.trials import retried, run_on, summarise
+from codegym.grading.trials import retried
 from codegym.sandbox.images import Pin, refusal, shared_functions
 from codegym.sandbox.images.fingerprint import fingerprints
 from codegym.store import LayerStore
@@ -202,7 +197,7 @@ def _with_verdict(content: Content, tried: _Tried) -> Content:
 async def _tried(
     draft: Path, found: Gathered, setting: Setting, store: LayerStore, progress: Progress
 ) -> _Tried:
-    """Run the suite so often, the last time with its files in reverse."""
+    """Make its tests ready, and run them."""
     environment = load_environment(draft)
     task = Task(
         instance_id=f"{environment.name}-as-published",
@@ -216,26 +211,12 @@ async def _tried(
     await asyncio.to_thread(_refuse, found.info.name, (), ready)
     notes = await asyncio.to_thread(_similar, ready, store)
     progress.note(f"running the tests of {environment.name}, {REPEATS} times")
-    runs = [await run_on(setting, ready) for _ in range(REPEATS - 1)]
-    seen = summarise(runs)
-    verdict = judge(seen, runs)
-    if problem := why_none(seen, verdict, runs):
-        raise _no_use(found, problem)
-    backwards = sorted(verdict.passing, reverse=True)
-    reversed_runs = [await run_on(setting, ready, ids=backwards)]
-    passed = {each.id for each in reversed_runs[0].records if each.outcome == "passed"}
-    if verdict.passing - passed:
-        reversed_runs.append(await run_on(setting, ready, ids=backwards))
-    verdict = judge_order(verdict, reversed_runs)
-    if problem := why_none(seen, verdict, runs):
-        raise _no_use(found, problem)
-    return _Tried(verdict, notes, max(run.result.seconds for run in runs))
-
-
-def _no_use(found: Gathered, problem: str) -> UsageError:
-    """A refusal for what its tests did; what is known besides is often the reason."""
-    known = "".join(f"\n  {note}" for note in found.notes)
-    return UsageError(f"{found.name} cannot be an environment: {problem}{known}")
+    try:
+        verdict, seconds = await try_suite(setting, ready)
+    except UsageError as error:  # what is known besides is often the reason
+        known = "".join(f"\n  {note}" for note in found.notes)
+        raise UsageError(f"{found.name} cannot be an environment: {error}{known}") from error
+    return _Tried(verdict, notes, seconds)
 
 
 def _similar(ready: Ready, store: LayerStore) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -13,9 +14,14 @@ from codegym.grading.trials import Observed, last_line
 SLOW_SEC = 60.0
 FLAKY, ORDER, SLOW = "not the same every time", "depends on the order of tests", "too slow"
 NETWORK, SERVICE, PLUGIN = "needs network", "needs a service", "needs a plug-in of pytest"
-UNCOLLECTED = "cannot be collected"
+UNCOLLECTED, CRASH = "cannot be collected", "ends the whole run"
 
-_SAID = {"failed": "fails", "error": "fails before it starts", "skipped": "skipped"}
+_SAID = {
+    "failed": "fails",
+    "error": "fails before it starts",
+    "skipped": "skipped",
+    "missing": CRASH,
+}
 _NETWORK = re.compile(
     r"gaierror|Name or service not known|Temporary failure in name resolution"
     r"|Network is unreachable|NameResolutionError|No route to host"
@@ -38,8 +44,17 @@ class Verdict:
     excluded: Mapping[str, str]
 
 
-def judge(seen: Observed, runs: Sequence[SuiteRun]) -> Verdict:
-    """Sort tests by what they did in runs in the usual order."""
+_NOTHING: Mapping[str, str] = {}
+
+
+def judge(seen: Observed, runs: Sequence[SuiteRun], stuck: Mapping[str, str] = _NOTHING) -> Verdict:
+    """Sort tests by what they did in runs in the usual order.
+
+    Args:
+        seen: What they did in all of them.
+        runs: The runs.
+        stuck: Tests that kept a run from its end, to the reason.
+    """
     slow = {each.id for run in runs for each in run.records if each.seconds > SLOW_SEC}
     said = {each.id: each.message for run in runs for each in run.records if each.message}
     excluded = {
@@ -50,11 +65,12 @@ def judge(seen: Observed, runs: Sequence[SuiteRun]) -> Verdict:
     excluded |= dict.fromkeys(seen.unstable, FLAKY)
     excluded |= {name: _reason("", text) or UNCOLLECTED for name, text in seen.uncollected.items()}
     excluded |= dict.fromkeys(slow - excluded.keys(), SLOW)
+    excluded |= stuck
     return Verdict(frozenset(seen.outcomes.keys() - excluded.keys()), _in_order(excluded))
 
 
 def judge_order(verdict: Verdict, reversed_runs: Sequence[SuiteRun]) -> Verdict:
-    """Take out what does not pass when the files run in reverse.
+    """Take out what does not pass when all tests run in reverse.
 
     Args:
         verdict: Of the usual order.
@@ -72,11 +88,11 @@ def judge_order(verdict: Verdict, reversed_runs: Sequence[SuiteRun]) -> Verdict:
 
 
 def deselectable(verdict: Verdict) -> tuple[str, ...]:
-    """Of the excluded tests, those whose id begins no other's: pytest compares beginnings."""
+    """Of what is excluded, all that holds no other test: a folder or file may, that failed once."""
     return tuple(
         name
         for name in verdict.excluded
-        if not any(other.startswith(name) for other in verdict.passing)
+        if not any(other.startswith((f"{name}/", f"{name}::")) for other in verdict.passing)
     )
 
 
@@ -99,11 +115,12 @@ def why_none(seen: Observed, verdict: Verdict, runs: Sequence[SuiteRun]) -> str:
     if seen.uncollected and not seen.outcomes:
         path, said = next(iter(seen.uncollected.items()))
         return f"its tests cannot be collected. {path}: {last_line(said)}"
-    if not seen.outcomes:
+    if not reasons:
         result = runs[0].result
         said = last_line(result.output.decode(errors="replace"))
         return f"no test was reported; the run ended with {result.exit_code}: {said or 'no output'}"
-    return f"of its {len(seen.outcomes)} tests, none passes every time"
+    counted = ", ".join(f"{count} {reason}" for reason, count in Counter(reasons).items())
+    return f"of its {len(reasons)} tests, none passes every time ({counted})"
 
 
 def _reason(outcome: str, message: str) -> str:

@@ -15,7 +15,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 # pytest comes first: nothing in the workspace is on the import path yet, so nothing can shadow it.
@@ -37,8 +37,9 @@ _write, _dumps, _clock, _pid = os.write, json.dumps, time.perf_counter, os.getpi
 class Reporter:
     """A pytest plug-in: keeps to the tests that are asked for, and reports each once."""
 
-    def __init__(self, channel: int, ids: Iterable[str]) -> None:
+    def __init__(self, channel: int, ids: Iterable[str], deselect: Iterable[str] = ()) -> None:
         self._channel, self._ids, self._owner = channel, frozenset(ids), _pid()
+        self._deselect = frozenset(deselect)
         self._worst, self._message, self._started = "", "", 0.0
 
     @pytest.hookimpl(tryfirst=True)
@@ -46,13 +47,14 @@ class Reporter:
         self, config: pytest.Config, items: list[pytest.Item]
     ) -> None:
         """Leave out what is not asked for: whole files are collected, ids are compared exactly."""
-        if not self._ids:
-            return
-        kept = [item for item in items if item.nodeid in self._ids]
-        dropped = [item for item in items if item.nodeid not in self._ids]
+        dropped = [item for item in items if not self._is_wanted(item.nodeid)]
         if dropped:
-            items[:] = kept
+            items[:] = [item for item in items if self._is_wanted(item.nodeid)]
             config.hook.pytest_deselected(items=dropped)
+
+    def _is_wanted(self, nodeid: str) -> bool:
+        asked_for = not self._ids or nodeid in self._ids
+        return asked_for and self._deselect.isdisjoint(_names_of(nodeid))
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         """Report a file or class that could not be collected, under its own id."""
@@ -86,6 +88,16 @@ class Reporter:
             line = line[_write(self._channel, line) :]
 
 
+def _names_of(nodeid: str) -> Iterator[str]:
+    """The test, the same without its parameters, its classes, its file and its folders."""
+    yield nodeid
+    name = nodeid.partition("[")[0]
+    while name:
+        yield name
+        cut = max(name.rfind("::"), name.rfind("/"))
+        name = name[: max(cut, 0)]
+
+
 def _outcome(report: pytest.TestReport) -> str:
     """One phase's outcome; an expected failure did not pass, so it counts as skipped."""
     if report.failed:
@@ -109,7 +121,6 @@ def _arguments(request: dict[str, Any]) -> list[str]:
     return [
         *("-c", config, "--rootdir=" + request["root"], "-p", "no:cacheprovider"),
         *("--continue-on-collection-errors", "--maxfail=0", "--tb=short"),
-        *("--deselect=" + name for name in request["deselect"]),
         *_selected(request),
     ]
 
@@ -156,7 +167,9 @@ def main() -> None:
         return
     arguments = _arguments(request)
     sys.argv = ["pytest", *arguments]
-    plugins: list[object] = [Reporter(request["channel"], request["ids"])]
+    plugins: list[object] = [
+        Reporter(request["channel"], request["ids"], request["deselect"])
+    ]
     if request.get("record"):
         plugins.append(_recorder(request))
     status = pytest.main(arguments, plugins=plugins)
