@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -117,6 +118,7 @@ def _as_json(result: Generated, pack: PackInfo, folder: Path) -> dict[str, Any]:
         "covered": result.covered,
         "valid": len(result.tasks),
         "funnel": result.funnel,
+        "left_out": Counter(result.left_out.values()),
         "tasks": [task.instance_id for task in result.tasks],
         "pack": {"name": pack.name, "version": pack.version, "folder": folder},
         "seconds": result.seconds,
@@ -129,6 +131,9 @@ def _print(result: Generated, pack: PackInfo, folder: Path) -> None:
     out = console()
     for reason, count in result.funnel.items():
         out.print(f"{count:>6}  {reason}: {REASONS[reason]}", style="yellow", soft_wrap=True)
+    for why, count in Counter(result.left_out.values()).items():
+        said = f"{count:>6}  tests are in no task: each {why}"
+        out.print(said, style="yellow", soft_wrap=True)
     out.print(
         f"{len(result.tasks)} tasks of {result.candidates} edits, {result.covered} of them worth "
         f"running ({result.found} in all), in {result.seconds:.0f} s",

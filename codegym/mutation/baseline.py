@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from codegym.errors import TaskError, UsageError
@@ -21,7 +21,10 @@ from codegym.types import WORKSPACE, RecordingRunner, Task
 from codegym.version import __version__
 
 REPEATS = 3
-_VERSION = "1"
+UNSTEADY = "does not end alike every time when several suites run at once"
+PROCESSES = "starts processes, so the load of the machine decides how it ends"
+
+_VERSION = "2"
 _RECORD = "baseline.json"
 #: Recording makes a suite this much slower, at worst.
 _SLOWER = 20.0
@@ -36,12 +39,14 @@ class Baseline:
         seconds: Each test that passes every time, to how long it takes.
         suite_sec: Wall time of one run of the suite.
         coverage: Which tests run which lines, or None where the suite's runner cannot say.
+        left_out: Tests that may pass, and that no task asks for, to the reason.
     """
 
     ready: Ready
     seconds: Mapping[str, float]
     suite_sec: float
     coverage: Coverage | None
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def suite(self) -> Suite:
@@ -57,16 +62,18 @@ class Baseline:
 async def measure(
     setting: Setting,
     environment: Environment,
+    suite: Suite,
     progress: Progress,
     *,
     files: frozenset[str],
     store: LayerStore,
 ) -> Baseline:
-    """Run an environment's first suite on its newest commit, or take what is known of it.
+    """Run a suite of an environment on its newest commit, or take what is known of it.
 
     Args:
         setting: Runs it.
         environment: Its head is what is mutated later.
+        suite: One of its suites.
         progress: Told what takes time.
         files: Those whose lines are recorded.
         store: Keeps what was found.
@@ -77,7 +84,6 @@ async def measure(
         DataError: The environment is broken.
         UnavailableError: This machine lacks something.
     """
-    suite = environment.suites[0]
     try:
         ready = await setting.ready(_head(environment, suite), environment)
     except TaskError as error:
@@ -110,30 +116,39 @@ class _Measured:
     seconds: Mapping[str, float]
     suite_sec: float
     coverage: Mapping[str, Mapping[str, frozenset[int]]] | None
+    left_out: Mapping[str, str]
 
 
 async def _measured(
     setting: Setting, ready: Ready, progress: Progress, files: frozenset[str]
 ) -> _Measured:
-    name = ready.environment.name
-    progress.note(f"running the tests of {name}, {REPEATS} times")
-    runs = await together(run_on(setting, ready) for _ in range(REPEATS))
-    observed = summarise(runs)
-    passing = _passing(name, observed)
-    coverage = None
-    if isinstance(ready.runner, RecordingRunner):
-        progress.note(f"recording which lines the tests of {name} run")
-        inside = {f"{WORKSPACE}/{path}": path for path in sorted(files)}
+    """Run the suite so often, all at once and with what is recorded: tests are to bear that."""
+    name, runner = ready.environment.name, ready.runner
+    works = [run_on(setting, ready) for _ in range(REPEATS)]
+    inside = {f"{WORKSPACE}/{path}": path for path in sorted(files)}
+    if isinstance(runner, RecordingRunner):
         limit = ready.suite.timeout_sec * _SLOWER
-        run = await run_on(setting, ready, timeout_sec=limit, record=tuple(inside))
-        lines = ready.runner.lines(run.result.report)
+        works.append(run_on(setting, ready, timeout_sec=limit, record=tuple(inside)))
+    progress.note(f"running the tests of {name}, {len(works)} times at once")
+    runs = await together(works)
+    plain, recorded = runs[:REPEATS], runs[REPEATS:]
+    observed = summarise(plain)
+    passing = _passing(name, observed)
+    left_out = dict.fromkeys(sorted(observed.unstable), UNSTEADY)
+    coverage = None
+    if recorded and isinstance(runner, RecordingRunner):
+        report = recorded[0].result.report
+        starters = runner.starters(report) & passing
+        if 2 * len(starters) < len(passing):  # else processes are what the suite is about
+            passing -= starters
+            left_out |= dict.fromkeys(sorted(starters), PROCESSES)
         coverage = {
             test_id: {inside[file]: found[file] for file in found if file in inside}
-            for test_id, found in lines.items()
+            for test_id, found in runner.lines(report).items()
             if not test_id or test_id in passing
         }
-    suite_sec = max(run.result.seconds for run in runs)
-    return _Measured(_durations(runs, passing), suite_sec, coverage)
+    suite_sec = max(run.result.seconds for run in plain)
+    return _Measured(_durations(plain, passing), suite_sec, coverage, left_out)
 
 
 def _passing(name: str, observed: Observed) -> frozenset[str]:
@@ -162,7 +177,12 @@ def _write(path: Path, measured: _Measured) -> None:
             test_id: {name: sorted(lines) for name, lines in files.items()}
             for test_id, files in measured.coverage.items()
         }
-    found = {"seconds": measured.seconds, "suite_sec": measured.suite_sec, "coverage": coverage}
+    found = {
+        "seconds": measured.seconds,
+        "suite_sec": measured.suite_sec,
+        "coverage": coverage,
+        "left_out": measured.left_out,
+    }
     path.write_text(json.dumps(found))
 
 
@@ -174,4 +194,4 @@ def _read(path: Path, ready: Ready) -> Baseline:
             for test_id, files in found["coverage"].items()
         }
     )
-    return Baseline(ready, found["seconds"], found["suite_sec"], coverage)
+    return Baseline(ready, found["seconds"], found["suite_sec"], coverage, found["left_out"])

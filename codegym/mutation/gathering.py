@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from codegym.mutation.baseline import Baseline
 from codegym.mutation.candidates import Candidate
 from codegym.mutation.rows import draft, finished
 from codegym.mutation.screening import Screen, effect_of
@@ -18,9 +17,8 @@ class Gathering:
     """Takes candidates in order.
 
     Args:
-        baseline: What they were tried against.
         tree: The repository.
-        screen: Says which tests run an edit.
+        screen: Says which suite an edit was tried with, and which tests run it.
         seed: Recorded in each task.
         known: Tasks that are there already.
 
@@ -31,10 +29,7 @@ class Gathering:
         operators: Version of each operator that made a task.
     """
 
-    def __init__(
-        self, baseline: Baseline, tree: Tree, screen: Screen, seed: int, known: Iterable[Task]
-    ) -> None:
-        self._baseline = baseline
+    def __init__(self, tree: Tree, screen: Screen, seed: int, known: Iterable[Task]) -> None:
         self._tree = tree
         self._screen = screen
         self._seed = seed
@@ -54,7 +49,8 @@ class Gathering:
         if trial.reason is not None:
             self.funnel[trial.reason] += 1
             return False
-        plan = draft(candidate, self._baseline.ready)
+        baseline, covering = self._screen.tests_for(candidate)
+        plan = draft(candidate, baseline.ready)
         effect = effect_of(candidate, trial.effect)
         if self._effects.setdefault(effect, plan.instance_id) != plan.instance_id:
             self.funnel["same_effect"] += 1
@@ -69,7 +65,7 @@ class Gathering:
                 statement=statement_of(candidate, self._tree, trial.example, trial.message),
                 effect=effect,
                 seed=self._seed,
-                covering=len(self._screen.covering(candidate)),
+                covering=len(covering),
             )
         )
         return True

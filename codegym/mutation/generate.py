@@ -36,6 +36,7 @@ class Generated:
         candidates: How many were looked at.
         found: How many there are in all.
         funnel: Why the others fell; with ``tasks`` it adds up to ``candidates``.
+        left_out: Tests that no task asks for although they may pass, to the reason.
         operators: Version of each operator that made a task.
         seconds: Wall time of all of it.
     """
@@ -44,6 +45,7 @@ class Generated:
     candidates: int
     found: int
     funnel: Mapping[Reason, int]
+    left_out: Mapping[str, str]
     operators: Mapping[str, str]
     seconds: float
 
@@ -82,7 +84,7 @@ async def generate(
         store: Keeps what runs showed.
 
     Raises:
-        UsageError: There is nothing to mutate, or the suite does not pass.
+        UsageError: There is nothing to mutate, or a suite does not pass.
         SandboxError: The infrastructure broke, more than once.
         DataError: The environment is broken.
         UnavailableError: This machine lacks something.
@@ -95,10 +97,13 @@ async def generate(
     candidates = find_candidates(files, operators, seed)
     if not candidates:
         raise UsageError(_nothing(environment, files))
-    baseline = await measure(setting, environment, progress, files=frozenset(files), store=kept)
-    screen = await asyncio.to_thread(_screen, baseline, tree, files, kept)
-    gathering = Gathering(baseline, tree, screen, seed, known)
-    trying = Trying(setting, baseline, screen, kept, workers or cores())
+    baselines = [
+        await measure(setting, environment, suite, progress, files=frozenset(files), store=kept)
+        for suite in environment.suites
+    ]
+    screen = await asyncio.to_thread(_screen, baselines, tree, files, kept)
+    gathering = Gathering(tree, screen, seed, known)
+    trying = Trying(setting, screen, kept, workers or cores())
     progress.begin(f"tasks of {environment.name}", count)
     async with aclosing(trying.in_order(draw(candidates, seed))) as tried:
         async for candidate, trial in tried:
@@ -110,15 +115,19 @@ async def generate(
         candidates=gathering.looked_at,
         found=len(candidates),
         funnel=dict(gathering.funnel.most_common()),
+        left_out={test: why for each in baselines for test, why in each.left_out.items()},
         operators=dict(sorted(gathering.operators.items())),
         seconds=time.perf_counter() - began,
     )
 
 
-def _screen(baseline: Baseline, tree: Tree, files: Iterable[str], store: LayerStore) -> Screen:
+def _screen(
+    baselines: Sequence[Baseline], tree: Tree, files: Iterable[str], store: LayerStore
+) -> Screen:
     """What leaves out candidates unrun, those in functions that every sandbox holds among them."""
-    shared = shared_functions(baseline.ready.image, {path: tree[path] for path in files}, store)
-    return Screen(baseline, tree, frozenset((match.path, match.function) for match in shared))
+    image = baselines[0].ready.image
+    shared = shared_functions(image, {path: tree[path] for path in files}, store)
+    return Screen(baselines, tree, frozenset((match.path, match.function) for match in shared))
 
 
 def _tell(progress: Progress, candidate: Candidate, trial: Trial, *, taken: bool) -> None:

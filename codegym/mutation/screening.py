@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 
 from codegym.mutation.baseline import Baseline
 from codegym.mutation.candidates import Candidate
@@ -21,19 +22,19 @@ class Screen:
     """Looks at candidates in order; remembers which files they made.
 
     Args:
-        baseline: Says which tests run an edit.
+        baselines: Of each suite; they say which tests run an edit.
         tree: The repository as it is.
         held: Functions, by path and name, whose bodies every sandbox has from elsewhere.
     """
 
     def __init__(
         self,
-        baseline: Baseline,
+        baselines: Sequence[Baseline],
         tree: Tree,
         held: frozenset[tuple[str, str]] = frozenset(),
     ) -> None:
         self._held = held
-        self._baseline = baseline
+        self._baselines = tuple(baselines)
         self._tree = tree
         self._made: set[str] = set()
         self._pressed: dict[str, bytes] = {}
@@ -56,19 +57,24 @@ class Screen:
                 return "does_not_parse"
             if same:
                 return "equivalent"
-        if not self.covering(candidate):
+        if not self.tests_for(candidate)[1]:
             return "uncovered"
         in_image = (candidate.path, candidate.function) in self._held
         return "copied" if in_image or self._is_elsewhere(candidate) else None
 
-    def covering(self, candidate: Candidate) -> frozenset[str]:
-        """Tests that pass and run the edit; all, where that is not known."""
-        passing = frozenset(self._baseline.seconds)
-        coverage = self._baseline.coverage
-        if coverage is None:
-            return passing
-        lines = lines_of(candidate.source, candidate.edit)
-        return passing & coverage.tests_of(candidate.path, lines)
+    def tests_for(self, candidate: Candidate) -> tuple[Baseline, frozenset[str]]:
+        """The first suite with tests that pass and run the edit, and those tests.
+
+        Where it is not known what tests run, all of them do; where none does, there are none.
+        """
+        for baseline in self._baselines:
+            tests = frozenset(baseline.seconds)
+            if baseline.coverage is not None:
+                lines = lines_of(candidate.source, candidate.edit)
+                tests &= baseline.coverage.tests_of(candidate.path, lines)
+            if tests:
+                return baseline, tests
+        return self._baselines[0], frozenset()
 
     def _is_elsewhere(self, candidate: Candidate) -> bool:
         """Whether a feature that was taken away stands in the repository a second time."""

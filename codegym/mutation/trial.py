@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -42,7 +42,7 @@ REASONS: Mapping[Reason, str] = {
     "duplicate": "another edit makes the very same file",
     "not_text": "the file is not UTF-8, and a row holds text only",
     "copied": "another file of the repository, or the image, holds what was taken away",
-    "uncovered": "no test runs the edited lines",
+    "uncovered": "no test that a task could have runs the edited lines",
     "survived": "the tests that run the edited lines pass all the same",
     "collection_error": "tests cannot be collected any more, so none of them can fail",
     "timed_out": "the tests do not end in time",
@@ -68,7 +68,6 @@ _PATIENCE, _GRACE_SEC = 5.0, 10.0
 #: Where the covering tests take a larger part of the suite's time, all of it is run at once: most
 #: edits that tests run are faults that they notice, so a first look seldom saves more.
 _FIRST_LOOK = 0.25
-_CONFIRMATIONS = 2
 #: What differs from run to run: addresses, temporary files, durations.
 _PASSING = re.compile(r"0x[0-9a-f]{4,}|/tmp/[^\s'\"]+|\d+\.\d{3,}")
 
@@ -99,7 +98,7 @@ class Trial:
 async def attempt(
     setting: Setting, baseline: Baseline, candidate: Candidate, covering: frozenset[str]
 ) -> Trial:
-    """Run a candidate: first the tests that run its lines, then the whole suite, as it is graded.
+    """Run a candidate: the whole suite, as it is graded, and twice the tests that it can change.
 
     Args:
         setting: Runs it; each run has a sandbox of its own.
@@ -110,34 +109,40 @@ async def attempt(
     Raises:
         SandboxError: The infrastructure broke, more than once.
     """
-    expected = baseline.expected_sec(covering)
-    runs: list[SuiteRun] = []
-    if expected < _FIRST_LOOK * baseline.suite_sec:
-        first = await run_on(
-            setting,
-            baseline.ready,
-            [Change(candidate.path, candidate.mutant)],
-            ids=sorted(covering),
-            timeout_sec=min(baseline.suite.timeout_sec, _PATIENCE * expected + _GRACE_SEC),
-        )
-        found = judge([first], baseline, covering)
+    first: list[SuiteRun] = []
+    if baseline.expected_sec(covering) < _FIRST_LOOK * baseline.suite_sec:
+        edit = [Change(candidate.path, candidate.mutant)]
+        first.append(await _chosen(setting, baseline.ready, baseline, covering, edit))
+        found = judge(first, baseline, covering)
         if found.reason is not None:
             return found
     try:
         ready = await setting.ready(draft(candidate, baseline.ready), baseline.ready.environment)
-        while len(runs) < _CONFIRMATIONS:
-            runs.append(await _whole(setting, ready, baseline))
-            found = judge(runs, baseline, frozenset(baseline.seconds))
-            if found.reason is not None:
-                return found
+        limit = min(baseline.suite.timeout_sec, _PATIENCE * baseline.suite_sec + _GRACE_SEC)
+        whole = await run_on(setting, ready, timeout_sec=limit)
+        found = judge([whole], baseline, frozenset(baseline.seconds))
+        if found.reason is not None:
+            return found
+        # What no line of the edit runs in did the same without it, several times.
+        wanted = covering.union(found.failing)
+        if not first or wanted != covering:
+            first = [await _chosen(setting, ready, baseline, wanted)]
     except TaskError as error:
         return Trial("leak", error.problem)
-    return found
+    again = judge([whole, *first], baseline, wanted)
+    return found if again.reason is None else again
 
 
-async def _whole(setting: Setting, ready: Ready, baseline: Baseline) -> SuiteRun:
-    limit = min(baseline.suite.timeout_sec, _PATIENCE * baseline.suite_sec + _GRACE_SEC)
-    return await run_on(setting, ready, timeout_sec=limit)
+async def _chosen(
+    setting: Setting,
+    ready: Ready,
+    baseline: Baseline,
+    ids: frozenset[str],
+    changes: Sequence[Change] = (),
+) -> SuiteRun:
+    """Some tests of the suite, in the time that they should take several times over."""
+    limit = min(baseline.suite.timeout_sec, _PATIENCE * baseline.expected_sec(ids) + _GRACE_SEC)
+    return await run_on(setting, ready, changes, ids=sorted(ids), timeout_sec=limit)
 
 
 def judge(runs: list[SuiteRun], baseline: Baseline, wanted: frozenset[str]) -> Trial:

@@ -29,30 +29,17 @@ class Trying:
 
     Args:
         setting: Runs them.
-        baseline: What the tests do without an edit.
-        screen: Says which are not worth running.
+        screen: Says which are not worth running, and what to run for the others.
         store: Keeps what runs showed, by environment and edit: for other seeds too.
         workers: How many run at once.
     """
 
-    def __init__(
-        self, setting: Setting, baseline: Baseline, screen: Screen, store: LayerStore, workers: int
-    ) -> None:
+    def __init__(self, setting: Setting, screen: Screen, store: LayerStore, workers: int) -> None:
         self._setting = setting
-        self._baseline = baseline
         self._screen = screen
         self._store = store
         self._workers = workers
         self._free = asyncio.Semaphore(workers)
-        ready = baseline.ready
-        # Whatever could make a run of the same edit end otherwise.
-        self._scope = [
-            GENERATOR_VERSION,
-            __version__,
-            ready.environment.digest,
-            ready.image.digest,
-            sorted(baseline.seconds),
-        ]
 
     async def in_order(
         self, candidates: Iterator[Candidate]
@@ -89,16 +76,29 @@ class Trying:
 
     async def _one(self, candidate: Candidate) -> Trial:
         """What is known of a candidate; else what running it shows."""
-        content = json.dumps([*self._scope, candidate.kind, candidate.digest])
+        baseline, covering = self._screen.tests_for(candidate)
+        content = json.dumps([*_scope(baseline), candidate.kind, candidate.digest])
         key = f"trial-{hashlib.sha256(content.encode()).hexdigest()}"
         found = self._store.find(key)
         if found is None:
-            covering = self._screen.covering(candidate)
             async with self._free:
-                trial = await attempt(self._setting, self._baseline, candidate, covering)
+                trial = await attempt(self._setting, baseline, candidate, covering)
             text = json.dumps(asdict(trial))
             found = self._store.publish(key, lambda folder: _write(folder / _RECORD, text))
         return _read(found / _RECORD)
+
+
+def _scope(baseline: Baseline) -> list[object]:
+    """Whatever could make a run of the same edit end otherwise."""
+    ready = baseline.ready
+    return [
+        GENERATOR_VERSION,
+        __version__,
+        ready.environment.digest,
+        ready.image.digest,
+        ready.suite.name,
+        sorted(baseline.seconds),
+    ]
 
 
 def _write(path: Path, text: str) -> None:

@@ -244,6 +244,10 @@ class RecordingRunner(Runner, Protocol):
         """Read what was recorded: test id to file to lines; ``""`` for what ran between tests."""
         ...
 
+    def starters(self, report: bytes) -> frozenset[str]:
+        """Read what was recorded: the tests that started other processes."""
+        ...
+
 
 @runtime_checkable
 class ObservingRunner(Runner, Protocol):

@@ -192,7 +192,9 @@ async def test_the_same_file_twice_and_lines_that_no_test_runs(setting, tiny):
     made = await generate(tiny, setting, twice, count=5)
     assert (len(made.tasks), dict(made.funnel)) == (1, {"duplicate": 1})
     files = frozenset({"src/tinycalc/arith.py"})
-    baseline = await measure(setting, tiny, Progress(), files=files, store=LayerStore())
+    baseline = await measure(
+        setting, tiny, tiny.suites[0], Progress(), files=files, store=LayerStore()
+    )
     order = "src/tinycalc/order.py"
     assert baseline.coverage.tests_of("src/tinycalc/arith.py", [6]) == {
         f"tests/test_arith.py::{name}"

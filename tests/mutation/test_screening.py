@@ -36,7 +36,7 @@ def made(old, new, *, source=SOURCE, kind="FixTests", path="src/f.py"):
 
 def fault(*candidates, baseline=PASSING, **files):
     tree = {"src/f.py": File(SOURCE), **{f"{k}.py": File(v) for k, v in files.items()}}
-    screen = Screen(baseline, tree)
+    screen = Screen([baseline], tree)
     return [screen.fault(one) for one in candidates]
 
 
@@ -75,9 +75,9 @@ def test_tests_that_fail_without_the_edit_do_not_cover_it():
 def test_a_function_that_every_sandbox_has_from_elsewhere():
     tree = {"src/f.py": File(SOURCE)}
     one = made(b"one * 2", b"one * 3")
-    assert Screen(PASSING, tree, frozenset({("src/f.py", "f")})).fault(one) == "copied"
+    assert Screen([PASSING], tree, frozenset({("src/f.py", "f")})).fault(one) == "copied"
     others = frozenset({("src/g.py", "f"), ("src/f.py", "g")})
-    assert Screen(PASSING, tree, others).fault(one) is None
+    assert Screen([PASSING], tree, others).fault(one) is None
 
 
 def test_a_feature_that_stands_elsewhere_too():

@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, cast, get_args
 
-from codegym.grading.runners.lines import read_lines
+from codegym.grading.runners.lines import read_lines, read_starters
 from codegym.types import WORKSPACE, Assurance, Outcome, RunnerCommand, TestOutcome
 
 SCRIPT = "/opt/runner/run_suite.py"
@@ -88,6 +88,10 @@ class PytestRunner:
     def lines(self, report: bytes) -> Mapping[str, Mapping[str, frozenset[int]]]:
         """See ``RecordingRunner``. A test that is reported twice has the lines of both."""
         return read_lines(report)
+
+    def starters(self, report: bytes) -> frozenset[str]:
+        """See ``RecordingRunner``."""
+        return read_starters(report)
 
 
 @cache

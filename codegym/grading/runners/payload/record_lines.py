@@ -1,4 +1,4 @@
-"""Records which lines of some files each test runs.
+"""Records which lines of some files each test runs, and which tests start processes.
 
 Payload, like ``run_suite``: laid beside it where lines are wanted, which is never in a policy's
 sandbox nor in a grade's. What runs while tests are collected is reported under the id ``""``.
@@ -6,13 +6,20 @@ sandbox nor in a grade's. What runs while tests are collected is reported under 
 
 from __future__ import annotations
 
+import contextlib
+import glob
 import json
 import os
+import resource
 import sys
 import threading
 from collections.abc import Callable, Iterable
 from types import FrameType
 from typing import Any
+
+#: A test that ran so many lines and none for the first time has shown what it runs: what is left
+#: are long loops, which tracing would make many times longer.
+ENOUGH = 50_000
 
 _write, _dumps, _pid = os.write, json.dumps, os.getpid
 
@@ -23,7 +30,9 @@ class Recorder:
     def __init__(self, files: Iterable[str], channel: int) -> None:
         self._channel, self._owner = channel, _pid()
         self._seen: dict[str, set[int]] = {name: set() for name in files}
-        self._tracers = {name: _tracer(lines) for name, lines in self._seen.items()}
+        self._old = 0  # lines in a row that had run before
+        self._tracers = {name: self._tracer(lines) for name, lines in self._seen.items()}
+        self._children = _children()
         self._start()
 
     def pytest_collection_finish(self) -> None:
@@ -34,6 +43,7 @@ class Recorder:
         """Begin a test, whatever the one before did to tracing."""
         for lines in self._seen.values():
             lines.clear()
+        self._children = _children()
         self._start()
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
@@ -41,6 +51,7 @@ class Recorder:
         self._send(nodeid)
 
     def _start(self) -> None:
+        self._old = 0
         threading.settrace(self._enter)
         sys.settrace(self._enter)
 
@@ -49,23 +60,42 @@ class Recorder:
         tracer = self._tracers.get(frame.f_code.co_filename)
         return None if tracer is None else tracer(frame, event, arg)
 
+    def _tracer(self, lines: set[int]) -> Callable[[FrameType, str, Any], Any]:
+        add = lines.add
+
+        def trace(frame: FrameType, event: str, arg: Any) -> Any:
+            line = frame.f_lineno
+            if line not in lines:
+                add(line)
+                self._old = 0
+            elif self._old > ENOUGH:
+                sys.settrace(None)
+            else:
+                self._old += 1
+            return trace
+
+        return trace
+
     def _send(self, test_id: str) -> None:
         if _pid() != self._owner:
             return
         lines = {name: _ranges(found) for name, found in self._seen.items() if found}
-        line = _dumps({"id": test_id, "lines": lines}).encode() + b"\n"
+        (before, faults), (now, more) = self._children, _children()
+        # One that a test before left behind may end here: then a child is gone.
+        started = not now <= before or (more > faults and now >= before)
+        record = {"id": test_id, "lines": lines, "processes": started}
+        line = _dumps(record).encode() + b"\n"
         while line:
             line = line[_write(self._channel, line) :]
 
 
-def _tracer(lines: set[int]) -> Callable[[FrameType, str, Any], Any]:
-    add = lines.add
-
-    def trace(frame: FrameType, event: str, arg: Any) -> Any:
-        add(frame.f_lineno)
-        return trace
-
-    return trace
+def _children() -> tuple[frozenset[str], int]:
+    """Processes that this one started and that are there, and page faults of those that ended."""
+    found: set[str] = set()
+    for name in glob.glob("/proc/self/task/*/children"):
+        with contextlib.suppress(OSError), open(name) as file:
+            found.update(file.read().split())
+    return frozenset(found), resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt
 
 
 def _ranges(lines: Iterable[int]) -> list[list[int]]:

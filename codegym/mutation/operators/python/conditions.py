@@ -51,7 +51,9 @@ def swapped_branches(node: Node, source: bytes, _: np.random.Generator) -> Itera
     """What ``if`` and ``else`` do changes places."""
     if node.type == "conditional_expression":
         first, _condition, second = node.named_children[:3]
-        yield swapped(first, second, source)
+        # The grammar reads `a := b if c else d` as `(a := b) if c else d`; Python does not.
+        if first.type != "named_expression":
+            yield swapped(first, second, source)
         return
     rest = node.children_by_field_name("alternative")
     body = node.child_by_field_name("consequence")
