@@ -11,6 +11,7 @@ from typing import Any
 from codegym.errors import TaskError
 from codegym.grading.grader import grade
 from codegym.grading.observe.keeper import Recordings
+from codegym.grading.observe.recording import Recording
 from codegym.grading.ready import Ready
 from codegym.grading.runners import runner
 from codegym.grading.services import start_services
@@ -123,8 +124,9 @@ class Setting:
         Raises:
             SandboxError: It did not start. ``TaskError``: a service of the environment did not.
         """
-        box = await self.backend.start(ready.start_spec)
-        return await self._served(ready, box)
+        box = await self._served(ready, await self.backend.start(ready.start_spec))
+        self._recordings.soon(ready, box)  # a grade will follow
+        return box
 
     async def fork(self, ready: Ready, box: Sandbox) -> Sandbox:
         """A second sandbox with the same files, directory and variables, and fresh services."""
@@ -147,6 +149,8 @@ class Setting:
     ) -> Grade:
         """Grade a policy's work in a fresh sandbox.
 
+        The first grade of all tasks with one solved tree waits for what its tests see there.
+
         Args:
             ready: The task.
             work: What ``Sandbox.collect`` read.
@@ -156,8 +160,16 @@ class Setting:
             SandboxError: The infrastructure broke: no verdict, never a score of 0.
         """
         attempts = scan(trajectory, ready.scene.package_names) if trajectory else ()
-        recording = await self._recordings.of(ready)
+        recording = await self.recording(ready)
         return await grade(self.backend, ready, work, attempts, recording)
+
+    async def recording(self, ready: Ready) -> Recording | None:
+        """What a task's tests see on its solved tree; None where its runner cannot observe.
+
+        Raises:
+            SandboxError: The infrastructure broke while it was made.
+        """
+        return await self._recordings.of(ready)
 
     async def close(self) -> None:
         """Stop everything. Idempotent."""

@@ -6,6 +6,7 @@ import asyncio
 import hashlib
 import json
 import threading
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -27,6 +28,7 @@ from codegym.workspace.trees import gold_tree
 _T = TypeVar("_T")
 _FILE = "recording.json"
 _REMEMBERED = 64
+_MOMENT_SEC = 1.0
 
 
 class Recordings:
@@ -42,6 +44,7 @@ class Recordings:
 
     def __init__(self, backend: Backend, store: LayerStore) -> None:
         self._backend, self._store = backend, store
+        self._closed = False
         self._by_task: OrderedDict[object, asyncio.Future[Recording]] = OrderedDict()
         self._by_key: OrderedDict[str, asyncio.Future[Recording]] = OrderedDict()
         # Half of the machine: policies are at work meanwhile.
@@ -66,8 +69,22 @@ class Recordings:
         if isinstance(ready.runner, ObservingRunner):
             self._future(ready)
 
+    def soon(self, ready: Ready, wanted: object) -> None:
+        """Begin in a moment, where what it is wanted for is still there then.
+
+        A reset, and a first command, do not have to share the machine with it.
+        """
+        reference = weakref.ref(wanted)
+
+        def begin() -> None:
+            if reference() is not None and not self._closed:
+                self.ahead(ready)
+
+        asyncio.get_running_loop().call_later(_MOMENT_SEC, begin)
+
     async def close(self) -> None:
         """Stop what is being made. Idempotent."""
+        self._closed = True
         futures = [*self._by_task.values(), *self._by_key.values()]
         unfinished = [future for future in futures if not future.done()]
         for future in unfinished:
