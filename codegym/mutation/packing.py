@@ -9,7 +9,7 @@ from codegym.errors import UsageError
 from codegym.mutation.generate import Generated
 from codegym.tasks import Environment, PackInfo, is_pack, read_info, read_rows
 from codegym.tasks.pack import ROWS
-from codegym.tasks.rewriting import rewrite_pack
+from codegym.tasks.rewriting import require_pack_name, require_writable, rewrite_pack
 from codegym.types import Task
 
 
@@ -19,9 +19,15 @@ def place_for(environment: Environment, out: Path | None) -> Path:
     Args:
         environment: One of the user's own has its tasks with it; a bundled one is left as it is.
         out: Another folder, where one is named.
+
+    Raises:
+        UsageError: That folder cannot be a pack, by its name or because it cannot be written to.
     """
     if out is not None:
-        return out.expanduser().absolute()
+        folder = out.expanduser().absolute()
+        require_pack_name(folder)
+        require_writable(folder)
+        return folder
     own = Path.cwd() / ".codegym"
     if environment.folder.parent == own / "environments":
         return environment.folder

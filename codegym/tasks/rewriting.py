@@ -6,8 +6,12 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+from pydantic import TypeAdapter, ValidationError
+
 from codegym.errors import UsageError
 from codegym.tasks import Environment, PackInfo, is_pack, read_info, read_rows, write_pack
+from codegym.tasks.edge import first_problem
+from codegym.tasks.environment_file import Name
 from codegym.tasks.pack import ROWS
 from codegym.types import Task
 
@@ -56,6 +60,15 @@ def rewrite_pack(
 
 def _generator(task: Task) -> object:
     return task.provenance.get("generator")
+
+
+def require_pack_name(folder: Path) -> None:
+    """Raise ``UsageError`` where a pack, which has its folder's name, cannot have it."""
+    try:
+        TypeAdapter(Name).validate_python(folder.name)
+    except ValidationError as error:
+        said = first_problem(error, {})[1]
+        raise UsageError(f"{folder} cannot be a pack: {said}") from None
 
 
 def require_writable(folder: Path) -> None:

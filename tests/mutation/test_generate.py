@@ -250,6 +250,13 @@ async def test_packs(setting, tiny, faults, tmp_path, monkeypatch):
     assert read_info(elsewhere).version == 1
 
 
+async def test_a_folder_that_can_be_no_pack_is_told_before_anything_runs(tiny, tmp_path):
+    assert place_for(tiny, tmp_path / "new" / "mine-2") == tmp_path / "new" / "mine-2"
+    for name in ("Mine", "my tasks", "x" * 80):
+        with pytest.raises(UsageError, match="cannot be a pack: .* is no name"):
+            place_for(tiny, tmp_path / name)
+
+
 async def test_a_pack_for_an_environment_that_changed_is_left_alone(tiny, faults, tmp_path):
     pack(tmp_path / "mine", tiny, faults)
     folder = make_tiny_environment(tmp_path / "tiny").folder
