@@ -13,14 +13,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from codegym.authoring.protection import Protection, Shares, protection_of, shares
 from codegym.errors import TaskError
 from codegym.grading.progress import SILENT, Progress
 from codegym.grading.setting import Ready, Setting
 from codegym.grading.trials import retried, together, work_between, workers
 from codegym.sandbox.images import shared_functions
 from codegym.store import LayerStore
-from codegym.tasks import Joined, TaskFile, read_quarantine, write_quarantine
-from codegym.types import Grade, Manifest, Task, Tree
+from codegym.tasks import Joined, Pack, TaskFile, read_quarantine, write_quarantine
+from codegym.types import ASSURANCES, Assurance, Grade, Manifest, Task, Tree
 from codegym.workspace.trees import gold_tree
 
 REPEATS = 3
@@ -37,6 +38,7 @@ class TaskCheck:
         gold: Scores of the gold patch, one for each repeat.
         empty: Scores of no work at all, likewise.
         seconds: Wall time of the check.
+        protection: What protects its grades; None where it was not graded on both sides.
     """
 
     task_id: str
@@ -44,6 +46,7 @@ class TaskCheck:
     gold: tuple[float, ...] = ()
     empty: tuple[float, ...] = ()
     seconds: float = 0.0
+    protection: Protection | None = None
 
     @property
     def holds(self) -> bool:
@@ -81,6 +84,11 @@ class CheckReport:
         """Whether every task holds."""
         return not self.fallen
 
+    @property
+    def shares(self) -> Shares:
+        """What protects its tasks' grades."""
+        return shares([task.protection for task in self.tasks if task.protection])
+
 
 async def check(
     source: TaskFile | Joined,
@@ -110,13 +118,14 @@ async def check(
     progress.begin(f"tasks of {source.name}", len(tasks))
     free = asyncio.Semaphore(workers())
 
-    async def one(task: Task) -> TaskCheck:
+    async def one(part: TaskFile, task: Task) -> TaskCheck:
+        least = part.info.least_assurance if isinstance(part, Pack) else ASSURANCES[0]
         async with free:
-            checked = await _check_task(setting, task, repeats, store)
+            checked = await _check_task(setting, task, repeats, store, least)
         progress.advance(f"{task.instance_id} {'holds' if checked.holds else 'FALLS'}")
         return checked
 
-    checks = await together(one(task) for _, task in tasks)
+    checks = await together(one(part, task) for part, task in tasks)
     released, unwritten = [], []
     for part in parts:
         own = [each for each, (owner, _) in zip(checks, tasks, strict=True) if owner is part]
@@ -147,19 +156,37 @@ def _record(part: TaskFile, checks: Sequence[TaskCheck]) -> bool:
     return True
 
 
-async def _check_task(setting: Setting, task: Task, repeats: int, store: LayerStore) -> TaskCheck:
+async def _check_task(
+    setting: Setting, task: Task, repeats: int, store: LayerStore, least: Assurance
+) -> TaskCheck:
     began = time.perf_counter()
-    gold: list[float] = []
-    empty: list[float] = []
+    gold: list[Grade] = []
+    empty: list[Grade] = []
+    protection = None
     try:
         ready = await retried(lambda: setting.ready(task))
         solved = await asyncio.to_thread(gold_tree, task, ready.environment)
         problem = await asyncio.to_thread(_similar, ready, solved, store)
         problem = problem or await _graded(setting, ready, solved, repeats, gold, empty)
+        if gold and empty:
+            protection = await protection_of(setting, ready, gold[0], empty[0])
+            problem = problem or _unprotected(protection, least)
     except TaskError as error:
         problem = error.problem
-    seconds = time.perf_counter() - began
-    return TaskCheck(task.instance_id, problem, tuple(gold), tuple(empty), seconds)
+    return TaskCheck(
+        task.instance_id,
+        problem,
+        tuple(grade.score for grade in gold),
+        tuple(grade.score for grade in empty),
+        time.perf_counter() - began,
+        protection,
+    )
+
+
+def _unprotected(protection: Protection, least: Assurance) -> str:
+    if ASSURANCES.index(protection.assurance) >= ASSURANCES.index(least):
+        return ""
+    return f"its grades are {protection.assurance}, and the pack asks for {least}"
 
 
 def _similar(ready: Ready, solved: Tree, store: LayerStore) -> str:
@@ -179,19 +206,19 @@ async def _graded(
     ready: Ready,
     solved: Tree,
     repeats: int,
-    gold: list[float],
-    empty: list[float],
+    gold: list[Grade],
+    empty: list[Grade],
 ) -> str:
-    """Grade both sides so often, noting the scores; says the first thing that is wrong."""
+    """Grade both sides so often, noting the grades; says the first thing that is wrong."""
     solution = work_between(ready.prepared.start_tree, solved)
 
     async def of(work: Manifest) -> Grade:
         return await retried(lambda: setting.grade(ready, work))
 
     for _ in range(repeats):
-        for work, scores, expected in ((solution, gold, 1.0), (Manifest(), empty, 0.0)):
+        for work, grades, expected in ((solution, gold, 1.0), (Manifest(), empty, 0.0)):
             grade = await of(work)
-            scores.append(grade.score)
+            grades.append(grade)
             if problem := _wrong(grade, expected, ready.task):
                 return problem
     return ""

@@ -11,7 +11,11 @@ from codegym.cli.options import Json, Sandbox
 from codegym.cli.output import console, print_json, safe
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from codegym.authoring import CheckReport
+
+_LEVELS = {"observed": "observation", "controls": "controls", "report_only": "report only"}
 
 
 def check(
@@ -54,6 +58,7 @@ def check(
                 "tasks": report.tasks,
                 "fallen": [each.task_id for each in report.fallen],
                 "released": report.released,
+                "protection": report.shares,
                 "seconds": report.seconds,
             }
         )
@@ -74,6 +79,36 @@ def _print(report: CheckReport) -> None:
         f"{holding} of {len(report.tasks)} tasks hold: gold 1 and nothing 0, "
         f"{report.repeats} times each, in {report.seconds:.1f} s"
     )
+    _print_protection(out, report)
     for folder in report.unwritten:
         said = f"{folder} cannot be written to, so nothing is quarantined there"
         out.print(said, style="yellow", soft_wrap=True)
+
+
+def _print_protection(out: Console, report: CheckReport) -> None:
+    from rich.table import Table
+
+    from codegym.authoring.protection import SMALL_BOUND
+
+    found = report.shares
+    if not found.tasks:
+        return
+    table = Table(box=None, pad_edge=False, show_header=False)
+    for level, share in found.tests.items():
+        table.add_row(f"failing tests graded by {_LEVELS[level]}", f"{share:.0%}")
+    table.add_row("tasks with held-out siblings", f"{found.siblings:.0%}")
+    table.add_row("tasks that a table of inputs would pass", f"{found.hard_codable:.0%}")
+    table.add_row("median chance to guess the values", f"{found.forging_bound:.2g}")
+    table.add_row(f"tasks where it is {SMALL_BOUND:g} or less", f"{found.small_bound:.0%}")
+    table.add_row("failures seen by assertion and observation", str(found.failing))
+    table.add_row("by assertion only", str(found.assertion_only))
+    table.add_row("by observation only", str(found.observation_only))
+    out.print(table)
+    for each in report.tasks:
+        for ids, how in (
+            (each.protection.assertion_only if each.protection else (), "assertion"),
+            (each.protection.observation_only if each.protection else (), "observation"),
+        ):
+            for test_id in ids:
+                said = f"{each.task_id}: {test_id} fails by {how} only"
+                out.print(safe(said), style="yellow", soft_wrap=True)

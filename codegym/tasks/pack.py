@@ -25,7 +25,7 @@ from codegym.tasks.environment_file import Name, Spdx
 from codegym.tasks.jsonl import parse_object
 from codegym.tasks.rows import write_rows
 from codegym.tasks.task_file import FindEnvironment, Index, TaskFile, index_rows
-from codegym.types import Task
+from codegym.types import Assurance, Task
 from codegym.version import __version__
 
 ROWS = "tasks.jsonl"
@@ -49,6 +49,7 @@ class PackInfo:
         environments: Digest of each environment that the tasks belong to.
         codegym: Version of CodeGym that wrote it.
         operators: Version of each operator that made a task.
+        least_assurance: What its tasks' grades have to be at least; ``codegym check`` sees to it.
     """
 
     name: str
@@ -58,6 +59,7 @@ class PackInfo:
     environments: Mapping[str, str]
     codegym: str
     operators: Mapping[str, str]
+    least_assurance: Assurance = "report_only"
 
 
 class _InfoFile(Strict):
@@ -68,6 +70,7 @@ class _InfoFile(Strict):
     environments: Annotated[dict[str, Sha256], Field(min_length=1)]
     codegym: str
     operators: dict[str, str] = Field(default_factory=dict)
+    least_assurance: Assurance = "report_only"
 
 
 class Pack(TaskFile):
@@ -145,6 +148,7 @@ def write_pack(
     environments: Sequence[Environment],
     spdx: str = "",
     operators: Mapping[str, str] | None = None,
+    least_assurance: Assurance | None = None,
 ) -> PackInfo:
     """Write a pack, or its next version; one with the same content is left as it is.
 
@@ -155,6 +159,7 @@ def write_pack(
         environments: Those that the tasks belong to; their digests are pinned.
         spdx: Licence of the rows; by default those of the environments.
         operators: Version of each operator that made a task.
+        least_assurance: What grades have to be at least; by default that of the last version.
 
     Raises:
         DataError: A task is wrong, or there is none.
@@ -183,6 +188,7 @@ def write_pack(
                 environments={name: by_name[name].digest for name in sorted(by_name)},
                 codegym=__version__,
                 operators=dict(sorted((operators or {}).items())),
+                least_assurance=least_assurance or (old.least_assurance if old else "report_only"),
             )
             if old is not None and _content(old) == _content(info):
                 return old
