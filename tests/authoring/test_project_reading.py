@@ -192,10 +192,39 @@ def test_a_build_may_name_the_folder():
     assert find_layout(made, "x").import_path == "python"
 
 
+UNITTEST = "import unittest\nclass T(unittest.TestCase):\n    def test_a(self):\n        pass\n"
+DERIVED = "from base import MyTestBase\nclass Deeper(MyTestBase):\n    def testIt(self): ...\n"
+
+
 def test_unittest_files_by_another_name_are_tests():
-    case = "import unittest\nclass T(unittest.TestCase):\n    def test_a(self):\n        pass\n"
-    made = tree(**{"pkg/__init__.py": "", "pkg/tests.py": case, "pkg/testing.py": "x = 1\n"})
-    assert find_layout(made, "x").tests == ("pkg/tests.py",)
+    made = tree(
+        **{
+            "thing.py": "",
+            "testing.py": "def test(): ...\n",
+            "testthing.py": UNITTEST,
+            "more/tests.py": DERIVED,
+            "tests/test_a.py": TEST,
+            "tests/testb.py": UNITTEST,
+            "tests/helper.py": UNITTEST,
+        }
+    )
+    found = find_layout(made, "x")
+    assert found.tests == ("more/tests.py", "tests", "tests/testb.py", "testthing.py")
+    assert "testthing.py" not in found.packages
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("pyproject.toml", "[tool.pytest.ini_options]\npython_files = ['*_tests.py', 'x.py']\n"),
+        ("setup.cfg", "[tool:pytest]\npython_files = *_tests.py\n"),
+        ("pytest.ini", "[pytest]\npython_files = *_tests.py x.py\n"),
+        ("tox.ini", "[pytest]\npython_files =\n  x.py\n  *_tests.py\n"),
+    ],
+)
+def test_names_of_test_files_are_as_configured(path, text):
+    made = tree(**{"thing.py": "", "tests/a_tests.py": TEST, "test_no.py": TEST, path: text})
+    assert find_layout(made, "x").tests == ("tests",)
 
 
 def test_a_folder_of_a_monorepo():

@@ -79,6 +79,38 @@ async def test_where_all_end_the_run_it_is_refused_after_a_few(setting, tmp_path
         await authoring.add_environment(project(tmp_path / "thing", tests), setting)
 
 
+UNITTEST = """\
+import unittest
+
+
+def setUpModule():
+    global number
+    number = 1
+
+
+class TestIt(unittest.TestCase):
+    def testIt(self):
+        self.assertEqual(number, 1)
+
+
+def load_tests(loader, tests, pattern):
+    return tests
+"""
+
+
+@pytest.mark.network
+@pytest.mark.usefixtures("index", "at_home")
+async def test_a_suite_of_unittest(setting, tmp_path):
+    folder = tmp_path / "thing"
+    for name in ("tests/tests.py", "tests/testmore.py"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(UNITTEST)
+    (folder / "thing.py").write_text("")
+    added = await authoring.add_environment(str(folder), setting)
+    assert (added.tests, added.excluded) == (2, {})
+    assert environment("thing").suite("unit").select == ("tests/testmore.py", "tests/tests.py")
+
+
 @pytest.mark.parametrize(
     ("report", "missing"),
     [

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import fnmatch
 import posixpath
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from codegym.authoring.packages.declared import (
+    ini,
     pyproject,
     setup_arguments,
     setup_cfg,
@@ -21,6 +23,8 @@ from codegym.sandbox.images.lock import normalise
 from codegym.types import File, Tree
 from codegym.workspace.names import folders_of
 
+_PATTERNS = ("test_*.py", "*_test.py")
+_TEST_CLASS = re.compile(rb"^class\s+\w+\([^)]*Test", re.MULTILINE)
 _TEST_FILE = re.compile(r"(?:test_.*|.*_test)\.py")
 _NO_PACKAGE = frozenset({
     "bench", "benchmark", "benchmarks", "doc", "docs", "example", "examples", "scripts", "test",
@@ -126,18 +130,20 @@ def _modules(tree: Tree) -> list[str]:
         and path.endswith(".py")
         and path not in ("setup.py", "conftest.py", "noxfile.py", "tasks.py", "fabfile.py")
         and _TEST_FILE.fullmatch(path) is None
+        and not _is_of_unittest(path, tree[path].data)
     )
 
 
 def _test_roots(tree: Tree) -> tuple[str, ...]:
     """Folders named ``tests`` or ``test`` that hold any; other test files by themselves."""
-    roots = set()
+    roots, patterns = set(), _file_patterns(tree)
     for path, file in tree.items():
         parts = path.split("/")
         if parts[0] in ("docs", "doc", "examples"):
             continue
-        if _TEST_FILE.fullmatch(parts[-1]) is None:
-            if _is_other_test(parts, file.data):
+        found = any(fnmatch.fnmatchcase(parts[-1], pattern) for pattern in patterns)
+        if not found:
+            if _is_of_unittest(parts[-1], file.data):
                 roots.add(path)  # pytest takes a file that is named, whatever it is called
             continue
         at = next((n for n, part in enumerate(parts[:-1]) if part in ("tests", "test")), None)
@@ -145,10 +151,25 @@ def _test_roots(tree: Tree) -> tuple[str, ...]:
     return tuple(sorted(roots))
 
 
-def _is_other_test(parts: Sequence[str], data: bytes) -> bool:
-    """Whether it is one of unittest's files by another name, such as ``tests.py``."""
-    named = parts[-1].startswith("test") and parts[-1].endswith(".py")
-    return named and b"TestCase" in data and b"def test" in data
+def _file_patterns(tree: Tree) -> tuple[str, ...]:
+    """What the file that configures pytest calls test files, else what pytest does."""
+    for path in _config(tree):
+        name = path.rpartition("/")[2]
+        if name in (".pytest.toml", "pytest.toml", "conftest.py"):
+            continue
+        if name == "pyproject.toml":
+            stated = table(pyproject(tree), "tool", "pytest", "ini_options").get("python_files", "")
+        else:
+            section = "tool:pytest" if name == "setup.cfg" else "pytest"
+            stated = ini(tree, name).get(section, "python_files", fallback="") or ""
+        return texts(stated) or tuple(str(stated).split()) or _PATTERNS
+    return _PATTERNS
+
+
+def _is_of_unittest(name: str, data: bytes) -> bool:
+    """Whether it is one of unittest's files by a name of its own, such as ``tests.py``."""
+    named = name.startswith("test") and name.endswith(".py")
+    return named and b"def test" in data and _TEST_CLASS.search(data) is not None
 
 
 def _config(tree: Tree) -> tuple[str, ...]:

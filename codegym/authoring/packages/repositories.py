@@ -27,6 +27,9 @@ _LFS = b"version https://git-lfs.github.com/spec/"
 #: Of the user's variables, those that say how the network is reached.
 _NETWORK = ("http_proxy", "https_proxy", "no_proxy", "all_proxy")
 _CERTIFICATES = ("GIT_SSL_CAINFO", "GIT_SSL_CAPATH", "SSL_CERT_FILE", "SSL_CERT_DIR")
+#: Likewise of the user's git configuration, which is read and runs nothing; and the kind of each.
+_SETTINGS = {"http.sslCAInfo": "path", "http.sslCAPath": "path", "http.proxy": ""}
+_CONFIGURED = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "HOME")
 _SHORTER = "make a shallow clone (git clone --depth 200), and add that"
 
 
@@ -89,8 +92,8 @@ def _clone(address: str) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="codegym-clone-") as folder:
         try:
             git.run(
-                *("clone", "--quiet", "--bare", "--no-local", "--template=", "--"),
-                *(address, "clone"),
+                *("clone", "--quiet", "--bare", "--no-local", "--template="),
+                *(*_settings(address, folder), "--", address, "clone"),
                 folder=Path(folder),
                 env=env,
                 timeout_sec=CLONE_SEC,
@@ -101,6 +104,19 @@ def _clone(address: str) -> Iterator[Path]:
                 "Check the address; where it needs credentials, clone it and add the folder",
             ) from error
         yield Path(folder, "clone")
+
+
+def _settings(address: str, folder: str) -> Iterator[str]:
+    """Options for how the user's git reaches an address."""
+    if not address.startswith("https:"):
+        return
+    variables = {"GIT_CONFIG_NOSYSTEM": "0", "GIT_CONFIG_GLOBAL": str(Path.home() / ".gitconfig")}
+    variables |= {name: os.environ[name] for name in _CONFIGURED if name in os.environ}
+    for key, kind in _SETTINGS.items():
+        command = ("config", f"--type={kind}" if kind else "--no-type", "--get-urlmatch", key)
+        with contextlib.suppress(git.GitError):  # it is not set
+            said = git.run(*command, address, folder=Path(folder), env=variables)
+            yield from ("--config", f"{key}={said.decode().strip()}")
 
 
 def _settle_main(folder: Path, address: str) -> str:
