@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+import ast
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
+from codegym.grading.observe.analysis import Analysis, Function, Spot
+from codegym.grading.observe.removal import remove
+from codegym.grading.observe.rewriting import IMPORT, Mode, invert, rewrite
 from codegym.grading.observe.sites import Sibling, Site
+from codegym.grading.observe.text import Edit, Source, Span, apply, read
 
 
 @dataclass(frozen=True)
@@ -15,16 +21,20 @@ class TestModule:
     Attributes:
         path: Where it lies, relative to the tree.
         sites: Its assertions that can be observed, in order of their lines.
+        analysis: What is known of its source; for this package.
     """
 
     __test__ = False  # not a pytest class
 
     path: str
     sites: tuple[Site, ...]
+    analysis: Analysis = field(repr=False, compare=False)
 
     def recording(self) -> str:
         """The source that asserts as before, and emits both sides of every site."""
-        raise NotImplementedError
+        source = self.analysis.source
+        edits = rewrite(source, self.analysis.spots, lambda _: "both")
+        return apply(source.data, [_import(source), *edits]).decode()
 
     def shipped(self, observed: Collection[int], *, siblings: Sequence[Sibling] = ()) -> str:
         """The source without the expected sides.
@@ -35,16 +45,32 @@ class TestModule:
             siblings: Copies to add; in them every site asserts nothing, and those observed emit
                 the actual value alone.
         """
-        raise NotImplementedError
+        source, chosen = self.analysis.source, frozenset(observed)
+
+        def mode(spot: Spot) -> Mode:
+            if spot.site.id not in chosen:
+                return "plain"
+            return "actual" if spot.site.sides == "one" else "both"
+
+        edits = [
+            _import(source),
+            *_silence(source),
+            *rewrite(source, self.analysis.spots, mode),
+            *remove(self.analysis, _emitted(self.analysis, chosen)).edits,
+            *(self._added(sibling, chosen) for sibling in siblings),
+        ]
+        return apply(source.data, edits).decode()
 
     def sealed(self, observed: Collection[int]) -> frozenset[int]:
         """Those of the sites whose expected side is wholly gone from ``shipped(observed)``."""
-        raise NotImplementedError
+        return _sealed(self.analysis, frozenset(observed))
 
     @property
     def controllable(self) -> frozenset[str]:
         """Tests (as ``Site.test``) that ``control`` can perturb."""
-        raise NotImplementedError
+        return frozenset(
+            part.name for part in self._tests() if invert(self.analysis.source, part.node)
+        )
 
     def control(self, perturbed: Mapping[str, bool]) -> str:
         """The source with, for each test that maps to True, its assertions inverted.
@@ -52,7 +78,23 @@ class TestModule:
         Args:
             perturbed: By test, as ``Site.test``. A test that maps to False, or is not named, stays.
         """
-        raise NotImplementedError
+        source = self.analysis.source
+        edits: list[Edit] = []
+        for part in self._tests():
+            if perturbed.get(part.name, False):
+                edits += invert(source, part.node)
+        return apply(source.data, edits).decode()
+
+    def _tests(self) -> Iterator[Function]:
+        return (part for part in self.analysis.functions if part.is_test)
+
+    def _added(self, sibling: Sibling, observed: frozenset[int]) -> Edit:
+        """Put a sibling at the end of the module, or of the class."""
+        function = next(part for part in self._tests() if part.name == sibling.test)
+        source = self.analysis.source
+        text = copy_of(self.analysis, function, sibling.name, sibling.edits, observed)
+        place = source.span(function.scope[-1])[1] if function.scope else len(source.data)
+        return place, place, f"\n\n{text}\n"
 
 
 def parse_module(path: str, source: bytes, packages: Collection[str]) -> TestModule | None:
@@ -66,4 +108,109 @@ def parse_module(path: str, source: bytes, packages: Collection[str]) -> TestMod
     Returns:
         The module, or None where it cannot be rewritten: not Python, or not UTF-8.
     """
-    raise NotImplementedError
+    parsed = read(source)
+    if parsed is None:
+        return None
+    analysis = Analysis(path, parsed, packages)
+    sealed = _sealed(analysis, frozenset(spot.site.id for spot in analysis.spots))
+    sites = (spot.site for spot in analysis.spots)
+    return TestModule(
+        path, tuple(replace(site, sealed=site.id in sealed) for site in sites), analysis
+    )
+
+
+def copy_of(
+    analysis: Analysis,
+    function: Function,
+    name: str,
+    edits: Sequence[Edit],
+    observed: Collection[int] | None = None,
+) -> str:
+    """A function's source under another name, its sites asserting nothing.
+
+    Args:
+        analysis: Of its module.
+        function: Which.
+        name: The copy's.
+        edits: What else differs, in offsets of the module.
+        observed: Sites that emit; None for all.
+    """
+    source, node = analysis.source, function.node
+    spots = [spot for spot in analysis.spots if spot.function is function]
+    first = min([node.lineno, *(part.lineno for part in node.decorator_list)])
+    within = (source.starts[first - 1], source.span(node)[1])
+
+    def mode(spot: Spot) -> Mode:
+        return "actual" if observed is None or spot.site.id in observed else "mute"
+
+    every = [
+        *_silence(source),
+        *rewrite(source, spots, mode),
+        *(edit for edit in remove(analysis, spots).edits if _inside(edit, within)),
+        *edits,
+        _renamed(source, function, name),
+    ]
+    return apply(source.data, every, within).decode()
+
+
+def _inside(edit: Edit, within: Span) -> bool:
+    return within[0] <= edit[0] and edit[1] <= within[1]
+
+
+def _renamed(source: Source, function: Function, name: str) -> Edit:
+    start = source.span(function.node)[0]
+    found = re.compile(rb"def\s+").search(source.data, start)
+    at = found.end() if found else start
+    return at, at + len(function.node.name.encode()), name
+
+
+def _emitted(analysis: Analysis, observed: frozenset[int]) -> list[Spot]:
+    return [
+        spot for spot in analysis.spots if spot.site.id in observed and spot.site.sides == "one"
+    ]
+
+
+def _sealed(analysis: Analysis, observed: frozenset[int]) -> frozenset[int]:
+    emitted = _emitted(analysis, observed)
+    removal = remove(analysis, emitted)
+    return frozenset(spot.site.id for spot in emitted if removal.sealed(spot, analysis))
+
+
+def _import(source: Source) -> Edit:
+    """After what has to come first; where it can be, on a line that is there already."""
+    body, at = source.tree.body, 0
+    while at < len(body) and _comes_first(body[at], at):
+        at += 1
+    if at:
+        end = source.span(body[at - 1])[1]
+        return end, end, f"; {IMPORT}"
+    if not body:
+        return len(source.data), len(source.data), f"{IMPORT}\n"
+    lines = [body[0].lineno]
+    if isinstance(body[0], ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        lines += [part.lineno for part in body[0].decorator_list]
+    start = source.starts[min(lines) - 1]
+    compound = hasattr(body[0], "body")
+    return start, start, f"{IMPORT}\n" if compound else f"{IMPORT}; "
+
+
+def _comes_first(node: ast.stmt, place: int) -> bool:
+    if isinstance(node, ast.ImportFrom):
+        return node.module == "__future__"
+    text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+    return place == 0 and text and isinstance(getattr(node, "value").value, str)  # noqa: B009
+
+
+def _silence(source: Source) -> Iterator[Edit]:
+    """Empty comments and docstrings: they may tell what is expected."""
+    yield from source.comments()
+    if b"__doc__" in source.data:
+        return
+    scopes = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    for node in ast.walk(source.tree):
+        if isinstance(node, scopes) and node.body:
+            first = node.body[0]
+            if _comes_first(first, 0) and not isinstance(first, ast.ImportFrom):
+                start, end = source.span(first)
+                if b">>>" not in source.data[start:end]:
+                    yield start, end, f'"""{source.newlines(start, end)}"""'
