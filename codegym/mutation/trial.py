@@ -65,9 +65,6 @@ UNFIT: tuple[Reason, ...] = (
 
 #: A run of chosen tests may take this many times what is expected, and so many seconds more.
 _PATIENCE, _GRACE_SEC = 5.0, 10.0
-#: Where the covering tests take a larger part of the suite's time, all of it is run at once: most
-#: edits that tests run are faults that they notice, so a first look seldom saves more.
-_FIRST_LOOK = 0.25
 #: What differs from run to run: addresses, temporary files, durations.
 _PASSING = re.compile(r"0x[0-9a-f]{4,}|/tmp/[^\s'\"]+|\d+\.\d{3,}")
 
@@ -98,7 +95,7 @@ class Trial:
 async def attempt(
     setting: Setting, baseline: Baseline, candidate: Candidate, covering: frozenset[str]
 ) -> Trial:
-    """Run a candidate: the whole suite, as it is graded, and twice the tests that it can change.
+    """Run a candidate: the tests that run its lines, then the whole suite, as it is graded.
 
     Args:
         setting: Runs it; each run has a sandbox of its own.
@@ -109,13 +106,11 @@ async def attempt(
     Raises:
         SandboxError: The infrastructure broke, more than once.
     """
-    first: list[SuiteRun] = []
-    if baseline.expected_sec(covering) < _FIRST_LOOK * baseline.suite_sec:
-        edit = [Change(candidate.path, candidate.mutant)]
-        first.append(await _chosen(setting, baseline.ready, baseline, covering, edit))
-        found = judge(first, baseline, covering)
-        if found.reason is not None:
-            return found
+    edit = [Change(candidate.path, candidate.mutant)]
+    first = await _chosen(setting, baseline.ready, baseline, covering, edit)
+    found = judge([first], baseline, covering)
+    if found.reason is not None:
+        return found
     try:
         ready = await setting.ready(draft(candidate, baseline.ready), baseline.ready.environment)
         limit = min(baseline.suite.timeout_sec, _PATIENCE * baseline.suite_sec + _GRACE_SEC)
@@ -123,13 +118,13 @@ async def attempt(
         found = judge([whole], baseline, frozenset(baseline.seconds))
         if found.reason is not None:
             return found
-        # What no line of the edit runs in did the same without it, several times.
+        # The others run no line of the edit: they did the same without it, several times.
         wanted = covering.union(found.failing)
-        if not first or wanted != covering:
-            first = [await _chosen(setting, ready, baseline, wanted)]
+        if wanted != covering:
+            first = await _chosen(setting, ready, baseline, wanted)
     except TaskError as error:
         return Trial("leak", error.problem)
-    again = judge([whole, *first], baseline, wanted)
+    again = judge([first, whole], baseline, wanted)
     return found if again.reason is None else again
 
 

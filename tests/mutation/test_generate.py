@@ -253,7 +253,7 @@ async def test_packs(setting, tiny, faults, tmp_path, monkeypatch):
 async def test_a_folder_that_can_be_no_pack_is_told_before_anything_runs(tiny, tmp_path):
     assert place_for(tiny, tmp_path / "new" / "mine-2") == tmp_path / "new" / "mine-2"
     for name in ("Mine", "my tasks", "x" * 80):
-        with pytest.raises(UsageError, match="cannot be a pack: .* is no name"):
+        with pytest.raises(UsageError, match=r"cannot be a pack: .* is no name"):
             place_for(tiny, tmp_path / name)
 
 

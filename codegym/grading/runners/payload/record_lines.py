@@ -19,7 +19,7 @@ from typing import Any
 
 #: A test that ran so many lines and none for the first time has shown what it runs: what is left
 #: are long loops, which tracing would make many times longer.
-ENOUGH = 50_000
+ENOUGH = 500_000
 
 _write, _dumps, _pid = os.write, json.dumps, os.getpid
 
