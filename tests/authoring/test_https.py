@@ -162,7 +162,6 @@ def trusted(origin, tmp_path, monkeypatch):
         monkeypatch.delenv(name, raising=False)
 
 
-@pytest.mark.slow
 @pytest.mark.network
 @pytest.mark.usefixtures("index", "at_home", "trusted")
 async def test_a_hard_repository_by_https(setting, hard):
