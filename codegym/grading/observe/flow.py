@@ -1,4 +1,4 @@
-"""Follows a function's statements, to say of each value whether code under test had a hand in it."""
+"""Follows a function's statements, to say which values code under test had a hand in."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ class Flow:
         if not isinstance(value, ast.Call) or not receiver or receiver & self._own - {"self"}:
             return False
         arguments = [*value.args, *(word.value for word in value.keywords)]
-        return self.names.kinds.get(*receiver, Kind.CODE) is Kind.LOOSE and all(
+        return self.names.kinds.get(next(iter(receiver))) is Kind.LOOSE and all(
             kind_of(argument, self.names) is not Kind.CODE for argument in arguments
         )
 

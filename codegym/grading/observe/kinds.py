@@ -121,7 +121,7 @@ def kind_of(node: ast.AST | None, names: Names) -> Kind:
         case ast.Lambda(args=args, body=body):
             inner = Names(names)
             _bind_all(inner, (a.arg for a in _arguments(args)))
-            return max(_worst(args.defaults + args.kw_defaults, names), kind_of(body, inner))
+            return max(_worst([*args.defaults, *args.kw_defaults], names), kind_of(body, inner))
         case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
             return _of_comprehension(node, names)
         case ast.NamedExpr() | ast.Await() | ast.Yield() | ast.YieldFrom():

@@ -1,4 +1,4 @@
-"""Python source as bytes, changed in places: what is not touched stays, lines keep their numbers."""
+"""Python source as bytes, changed in places; lines keep their numbers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Edit = tuple[int, int, str]
 
 @dataclass(frozen=True)
 class Source:
-    """A parsed module; offsets are those of its UTF-8 bytes, with ``\\n`` at every line's end."""
+    """A parsed module; offsets are those of its UTF-8 bytes, lines ended by line feeds."""
 
     data: bytes
     tree: ast.Module
