@@ -26,7 +26,7 @@ class Value:
 
     kind: str
     name: str = ""
-    leaf: None | bool | int | str | bytes = None
+    leaf: bool | int | str | bytes | None = None
     parts: tuple[Value, ...] = ()
 
 

@@ -17,11 +17,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any, cast, get_args
 
+from codegym.grading.observe.evidence import read_evidence
 from codegym.grading.runners.lines import read_lines, read_starters
-from codegym.types import WORKSPACE, Assurance, Outcome, RunnerCommand, TestOutcome
+from codegym.types import WORKSPACE, Assurance, Evidence, Outcome, RunnerCommand, TestOutcome
 
 SCRIPT = "/opt/runner/run_suite.py"
 RECORDER = "/opt/runner/record_lines.py"
+OBSERVER = ("reading.py", "library.py", "canonical.py", "observer.py")
 MAX_ID_CHARS = 2000
 MAX_MESSAGE_CHARS = 4000
 _OUTCOMES = frozenset(get_args(Outcome)) - {"missing"}
@@ -92,6 +94,26 @@ class PytestRunner:
     def starters(self, report: bytes) -> frozenset[str]:
         """See ``RecordingRunner``."""
         return read_starters(report)
+
+    def observer(self) -> Mapping[str, bytes]:
+        """See ``ObservingRunner``."""
+        return {f"/opt/runner/{name}": _script(name) for name in OBSERVER}
+
+    def observing(
+        self,
+        command: RunnerCommand,
+        keys: Sequence[str],
+        *,
+        limited: Sequence[str] = (),
+        collect: bool = False,
+    ) -> RunnerCommand:
+        """See ``ObservingRunner``. What it asks for holds no node id."""
+        asked = {"ids": [], "keys": list(keys), "limited": list(limited), "nodes": collect}
+        return replace(command, stdin=json.dumps(json.loads(command.stdin) | asked).encode())
+
+    def evidence(self, report: bytes) -> Evidence:
+        """See ``ObservingRunner``."""
+        return read_evidence(report)
 
 
 @cache

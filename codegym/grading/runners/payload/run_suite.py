@@ -5,17 +5,22 @@ standard library and the pytest of the image. It shares its process with the cod
 can therefore write to the same descriptor: whoever reads the report must treat it as a claim.
 
 The request is one JSON object on standard input: ``ids`` (empty for all), ``select``, ``deselect``,
-``import_paths``, ``config``, ``root``, ``channel``, and ``record`` (files to record lines of).
+``import_paths``, ``config``, ``root``, ``channel``, and ``record`` (files to record lines of). With
+``keys`` (empty for all) instead of ``ids`` tests are observed, and named by keys; ``limited`` and
+``nodes`` then say of which the time is limited, and whether to report node ids.
 """
 
 from __future__ import annotations
 
+import builtins
 import importlib.util
 import json
 import os
+import signal
 import sys
 import time
 from collections.abc import Iterable, Iterator
+from types import FrameType, ModuleType
 from typing import Any
 
 # pytest comes first: nothing in the workspace is on the import path yet, so nothing can shadow it.
@@ -28,17 +33,29 @@ SECTIONS = {
     "tox.ini": b"[pytest]",
     "setup.cfg": b"[tool:pytest]",
 }
+LIMIT_SEC = 5.0
 RANK = {"passed": 0, "skipped": 1, "failed": 2, "error": 3}
 
 # Kept here, because tests under way may replace them in their modules.
 _write, _dumps, _clock, _pid = os.write, json.dumps, time.perf_counter, os.getpid
+_signal, _timer = signal.signal, signal.setitimer
 
 
 class Reporter:
-    """A pytest plug-in: keeps to the tests that are asked for, and reports each once."""
+    """A pytest plug-in: keeps to the tests that are asked for, and reports each once.
 
-    def __init__(self, channel: int, ids: Iterable[str], deselect: Iterable[str] = ()) -> None:
+    ``names`` is what tests are called in the report, by node id; where None, they are their own.
+    """
+
+    def __init__(
+        self,
+        channel: int,
+        ids: Iterable[str],
+        deselect: Iterable[str] = (),
+        names: dict[str, str] | None = None,
+    ) -> None:
         self._channel, self._ids, self._owner = channel, frozenset(ids), _pid()
+        self._names = names
         self._deselect = frozenset(deselect)
         self._worst, self._message, self._started = "", "", 0.0
 
@@ -47,13 +64,15 @@ class Reporter:
         self, config: pytest.Config, items: list[pytest.Item]
     ) -> None:
         """Leave out what is not asked for: whole files are collected, ids are compared exactly."""
+        if self._names is not None:
+            self._names.update((item.nodeid, key_of(item)) for item in items)
         dropped = [item for item in items if not self._is_wanted(item.nodeid)]
         if dropped:
             items[:] = [item for item in items if self._is_wanted(item.nodeid)]
             config.hook.pytest_deselected(items=dropped)
 
     def _is_wanted(self, nodeid: str) -> bool:
-        asked_for = not self._ids or nodeid in self._ids
+        asked_for = not self._ids or self._name(nodeid) in self._ids
         return asked_for and self._deselect.isdisjoint(_names_of(nodeid))
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
@@ -75,7 +94,12 @@ class Reporter:
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
         """End a test: this is when it is reported."""
-        self._send(nodeid, self._worst or "error", _clock() - self._started, self._message)
+        self._send(
+            self._name(nodeid), self._worst or "error", _clock() - self._started, self._message
+        )
+
+    def _name(self, nodeid: str) -> str:
+        return nodeid if self._names is None else self._names.get(nodeid, nodeid)
 
     def _send(self, nodeid: str, outcome: str, seconds: float, message: str) -> None:
         if _pid() != self._owner:  # a test forked, and its child came back here
@@ -96,6 +120,49 @@ def _names_of(nodeid: str) -> Iterator[str]:
         yield name
         cut = max(name.rfind("::"), name.rfind("/"))
         name = name[: max(cut, 0)]
+
+
+class Limiter:
+    """A pytest plug-in: some tests have a few seconds; past it they failed, whatever they do."""
+
+    def __init__(self, limited: Iterable[str], names: dict[str, str]) -> None:
+        self._limited, self._names = frozenset(limited), names
+        self._armed = self._late = False
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
+        """Stop it in time; again each second, for a test may catch what stops it."""
+        self._late = False
+        if self._names.get(item.nodeid) not in self._limited:
+            yield
+            return
+        before, self._armed = _signal(signal.SIGALRM, self._stop), True
+        _timer(signal.ITIMER_REAL, LIMIT_SEC, 1.0)
+        yield
+        self._armed = False
+        _timer(signal.ITIMER_REAL, 0)
+        _signal(signal.SIGALRM, before)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """One that was stopped did not pass."""
+        if self._late and report.when == "call":
+            report.outcome = "failed"
+
+    def _stop(self, number: int, frame: FrameType | None) -> None:
+        if self._armed:
+            self._late = True
+            raise pytest.fail.Exception("it took too long", pytrace=False)
+
+
+def key_of(item: pytest.Item) -> str:
+    """A test's name without values of its parameters: their places instead, by name."""
+    spec, parent = getattr(item, "callspec", None), item.parent
+    if spec is None or parent is None:
+        return item.nodeid
+    places = ",".join(f"{name}={place}" for name, place in sorted(spec.indices.items()))
+    name = getattr(item, "originalname", None) or item.name.partition("[")[0]
+    return f"{parent.nodeid}::{name}{{{places}}}"
 
 
 def _outcome(report: pytest.TestReport) -> str:
@@ -127,7 +194,8 @@ def _arguments(request: dict[str, Any]) -> list[str]:
 
 def _selected(request: dict[str, Any]) -> list[str]:
     """The files and folders to collect, of those that exist."""
-    files = dict.fromkeys(name.partition("::")[0] for name in request["ids"])
+    asked = request["ids"] or request.get("keys", ())
+    files = dict.fromkeys(name.partition("::")[0] for name in asked)
     wanted = files or request["select"]
     return [name for name in wanted if os.path.exists(name.partition("::")[0])]
 
@@ -143,16 +211,46 @@ def _configures(name: str) -> bool:
         return section in file.read()
 
 
-def _recorder(request: dict[str, Any]) -> object:
-    """The plug-in that lies beside this file; its folder is on no import path."""
-    place = os.path.join(os.path.dirname(os.path.abspath(__file__)), "record_lines.py")
-    spec = importlib.util.spec_from_file_location("record_lines", place)
+def load(name: str) -> ModuleType:
+    """A module that lies beside this file, whose folder is on no import path.
+
+    It has builtins of its own: tests under way may replace those that all share.
+    """
+    place = os.path.join(os.path.dirname(os.path.abspath(__file__)), name + ".py")
+    spec = importlib.util.spec_from_file_location("_cg_" + name, place)
     if spec is None or spec.loader is None:
-        raise SystemExit(f"no recorder: {place}")
+        raise SystemExit(f"not there: {place}")
     module = importlib.util.module_from_spec(spec)
+    vars(module)["__builtins__"] = dict(vars(builtins))
+    sys.modules[spec.name] = module
     spec.loader.exec_module(module)
-    recorder: object = module.Recorder(request["record"], request["channel"])
-    return recorder
+    return module
+
+
+def load_observer() -> list[ModuleType]:
+    """The observer, last, and what it needs; none can be imported afterwards."""
+    parts = ("reading", "library", "canonical", "observer")
+    modules = [load(name) for name in parts]
+    for name in parts:
+        del sys.modules["_cg_" + name]
+    return modules
+
+
+def _plugins(request: dict[str, Any]) -> list[object]:
+    """What reports, observes and records."""
+    channel, keys, deselect = request["channel"], request.get("keys"), request["deselect"]
+    plugins: list[object] = []
+    if keys is None:
+        plugins.append(Reporter(channel, request["ids"], deselect))
+    else:
+        names: dict[str, str] = {}
+        observer = load_observer()[-1].Observer(channel, names, nodes=request["nodes"])
+        sys.modules["_cg_observer"] = observer.face()
+        limiter = Limiter(request["limited"], names)
+        plugins += [Reporter(channel, keys, deselect, names), observer, limiter]
+    if request.get("record"):
+        plugins.append(load("record_lines").Recorder(request["record"], channel))
+    return plugins
 
 
 def main() -> None:
@@ -167,12 +265,7 @@ def main() -> None:
         return
     arguments = _arguments(request)
     sys.argv = ["pytest", *arguments]
-    plugins: list[object] = [
-        Reporter(request["channel"], request["ids"], request["deselect"])
-    ]
-    if request.get("record"):
-        plugins.append(_recorder(request))
-    status = pytest.main(arguments, plugins=plugins)
+    status = pytest.main(arguments, plugins=_plugins(request))
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(int(status))
