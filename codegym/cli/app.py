@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 
 from codegym.cli import (
     INTERRUPTED,
+    audit,
     cache,
     check,
     doctor,
@@ -82,6 +83,7 @@ app.command("replay")(replay.replay)
 app.command("restore")(restore.restore)
 app.command("generate")(generate.generate)
 app.command("check")(check.check)
+app.command("audit")(audit.audit)
 app.command("doctor")(doctor.doctor)
 app.command("bench")(bench.bench)
 app.add_typer(tasks.app, name="tasks")
