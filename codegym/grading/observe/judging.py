@@ -8,10 +8,11 @@ from dataclasses import replace
 
 from codegym.grading.observe.agreement import EXACT, Agreement, agree, sibling_agrees
 from codegym.grading.observe.guessing import bits
+from codegym.grading.observe.literals import literals
 from codegym.grading.observe.recording import (
-    Pair,
     Recording,
     TestRecord,
+    file_of,
     function_of,
     pairs,
 )
@@ -147,29 +148,26 @@ def _failed(outcome: TestOutcome, found: Agreement, hidden: bool) -> TestOutcome
 def informative(recording: Recording, test_id: str) -> bool:
     """Whether a test's own values are more than a truth value, and not in its source."""
     test = recording.tests[test_id]
-    sites = recording.sites_of(test.key)
-    values = exact_values(test.pairs, sites, known=())
+    values = _exact_values(test, recording.sites_of(test.key))
     return sum(map(bits, values)) >= INFORMATIVE_BITS
 
 
-def exact_values(
-    found: Sequence[Pair], sites: Mapping[int, Site], known: Sequence[Value] = ()
-) -> set[Value]:
-    """Values that a test cannot pass without, those left out that are known or in its source."""
-    values = {
+def _exact_values(test: TestRecord, sites: Mapping[int, Site]) -> set[Value]:
+    """Values that a test cannot pass without, and that its source does not tell."""
+    return {
         pair.actual
-        for pair in found
+        for pair in test.pairs
         if sites[pair.site].op in EXACT
         and (sites[pair.site].sides == "both" or sites[pair.site].sealed)
     }
-    return values.difference(known)
 
 
 def forging_bound(recording: Recording, task: Task) -> float:
     """The chance that values are guessed by one who knows the tests that are shown.
 
     Only values that an assertion holds to exactly count, each once. Counted are those of siblings,
-    and of failing tests that are hidden; not those that a shown test has too.
+    and of failing tests that are hidden. Known are all values of shown tests, and whatever is
+    written in the modules as they are laid into a grade, siblings' inputs among it.
     """
     shown = {
         pair.actual
@@ -178,11 +176,16 @@ def forging_bound(recording: Recording, task: Task) -> float:
         for pair in recording.tests[test_id].pairs
     }
     lacking: set[Value] = set()
+    files = set()
     for test_id in task.fail_to_pass:
         test = recording.tests[test_id]
+        files.add(file_of(test.key))
         if test_id in task.hidden:
-            lacking |= exact_values(test.pairs, recording.sites_of(test.key))
+            lacking |= _exact_values(test, recording.sites_of(test.key))
     for test in recording.siblings_of(task.fail_to_pass):
         sites = recording.sites_of(test.key)
         lacking |= {pair.actual for pair in test.pairs if sites[pair.site].op in EXACT}
-    return float(2.0 ** -min(1000.0, sum(map(bits, lacking - shown))))
+    written = (literals(recording.sources.get(path, b"")) for path in files)
+    # All together, in no container that has a size to be guessed: what was said once is known.
+    together = Value("std", parts=tuple(sorted(lacking - shown, key=repr)))
+    return float(2.0 ** -bits(together, shown.union(*written)))

@@ -161,7 +161,7 @@ def _plain_test(test: TestRecord) -> list[Any]:
     return [
         test.key,
         [
-            [pair.site, encode(pair.actual), *([encode(pair.expected)] if pair.expected else [])]
+            [pair.site, encode(pair.actual), *map(encode, [pair.expected] if pair.expected else [])]
             for pair in test.pairs
         ],
     ]
