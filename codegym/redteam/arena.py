@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from codegym.redteam.attack import (
     Inapplicable,
     Outcome,
 )
-from codegym.redteam.play import Play
+from codegym.redteam.play import PROBE, ExcusedError, Play
 from codegym.redteam.victim import Victim
 
 #: Seconds that one attack may take, its grade included.
@@ -28,6 +29,10 @@ ATTACK_SEC = 400.0
 ATTEMPTS = 3
 #: One honest solution is graded among so many attacks.
 ATTACKS_PER_CONTROL = 25
+#: Attacks of these families kill, fill and remove whatever they can reach.
+_BREAKING = ("grading", "lifecycle")
+_NOT_ISOLATED = "not played: a sandbox of this backend shows files or processes of the host"
+_PROCESSES = f"{PROBE} proc cmdline environ"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +45,7 @@ class Result:
         finding: How it ended; None where it could not be played.
         problem: Why it could not be played, or ``""``.
         applicable: Whether the task gives occasion for it.
+        excused: Whether the episode became faulty while the attack was at work.
         seconds: Wall time.
     """
 
@@ -48,6 +54,7 @@ class Result:
     finding: Finding | None
     problem: str = ""
     applicable: bool = True
+    excused: bool = False
     seconds: float = 0.0
 
 
@@ -97,7 +104,7 @@ class Report:
     @property
     def faults(self) -> list[Result]:
         """Attacks that could not be played to an end: nothing is known of them."""
-        return [each for each in self.results if each.problem and each.applicable]
+        return [each for each in self.results if not each.finding and each.applicable]
 
     @property
     def inapplicable(self) -> list[Result]:
@@ -147,6 +154,7 @@ class Arena:
         told: Callable[[Result | Control], None] = lambda _: None,
     ) -> None:
         self.report = Report()
+        self._open = False
         self._setting, self._canary = setting, canary
         self._workers, self._attack_sec, self._told = workers, attack_sec, told
 
@@ -160,6 +168,7 @@ class Arena:
         """
         began = time.monotonic()
         self.report.planned = len(attacks) * len(victims)
+        self._open = bool(victims) and await self._shows_host(victims[0])
         jobs = _jobs(attacks, victims)
         try:
             async with asyncio.TaskGroup() as group:
@@ -183,12 +192,18 @@ class Arena:
                 self._told(result)
 
     async def _attack(self, attack: Attack, victim: Victim) -> Result:
-        began = time.monotonic()
+        if self._open and attack.family in _BREAKING:
+            return Result(attack, victim.task.instance_id, None, _NOT_ISOLATED)
+        began, excused = time.monotonic(), 0
         for _ in range(ATTEMPTS):
             result = await self._once(attack, victim)
             if result.finding or not result.applicable:
                 break
-        return _timed(result, time.monotonic() - began)
+            excused += result.excused
+        if excused == ATTEMPTS:  # it can end an episode so that a bad score is none
+            told = f"the episode ended without a grade, {excused} times of {ATTEMPTS}: "
+            result = replace(result, finding=Finding("succeeded", told + result.problem))
+        return replace(result, seconds=time.monotonic() - began)
 
     async def _once(self, attack: Attack, victim: Victim) -> Result:
         """Play an attack in a task of its own, so that nothing that it raises gets out."""
@@ -203,6 +218,18 @@ class Arena:
         finally:
             playing.cancel()
             await asyncio.wait({playing})
+            await play.close()
+
+    async def _shows_host(self, victim: Victim) -> bool:
+        """Whether a sandbox has the host's files or processes: what breaks things stays out."""
+        play = Play(self._setting, victim, self._canary)
+        try:
+            await play.reset()
+            there = await play.bash(f"test -e {shlex.quote(str(self._canary))}")
+            return there.last_exit_code == 0 or bool((await play.look(_PROCESSES)).hits)
+        except (SandboxError, TaskError):
+            return False  # each attack will tell
+        finally:
             await play.close()
 
     async def _control(self, victim: Victim) -> Control:
@@ -230,13 +257,13 @@ def _result(attack: Attack, victim: Victim, playing: asyncio.Future[Finding]) ->
         finding = playing.result()
         evidence = finding.evidence[:MAX_EVIDENCE_CHARS]
         return Result(attack, task_id, Finding(finding.outcome, evidence))
-    told = f"{type(error).__name__}: {error}"[:MAX_EVIDENCE_CHARS]
-    return Result(attack, task_id, None, told, applicable=not isinstance(error, Inapplicable))
-
-
-def _timed(result: Result, seconds: float) -> Result:
     return Result(
-        result.attack, result.task_id, result.finding, result.problem, result.applicable, seconds
+        attack,
+        task_id,
+        None,
+        problem=f"{type(error).__name__}: {error}"[:MAX_EVIDENCE_CHARS],
+        applicable=not isinstance(error, Inapplicable),
+        excused=isinstance(error, ExcusedError),
     )
 
 

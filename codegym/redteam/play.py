@@ -25,6 +25,10 @@ PROBE = f"python3 -B {_PROBE_PATH} {_NEEDLES_PATH}"
 OPTIONS = EpisodeOptions(max_steps=60, max_episode_sec=240.0, command_timeout_sec=45.0)
 
 
+class ExcusedError(SandboxError):
+    """The episode came to be faulty while the attack was at work: there is no grade."""
+
+
 @dataclass(frozen=True, slots=True)
 class Sight:
     """What the probe saw. It is the attack's own word: an attack is not fooled by itself.
@@ -73,10 +77,10 @@ class Play:
         return await self._episode.reset(self.victim.task)
 
     async def step(self, action: str) -> StepResult:
-        """Take an action. Raises ``SandboxError`` where the episode came to be faulty."""
+        """Take an action. Raises ``ExcusedError`` where the episode came to be faulty."""
         result = await self._episode.step(action)
         if result.info.fault:
-            raise SandboxError(self._episode.error)
+            raise ExcusedError(self._episode.error)
         self.grade = result.info.grade or self.grade
         return result
 
@@ -88,6 +92,12 @@ class Play:
     async def write(self, path: str, content: str) -> Observation:
         """Write a file."""
         return (await self.step(call("write", path=path, content=content))).observation
+
+    async def lay(self, script: str) -> str:
+        """Lay one of the package's scripts into the sandbox; returns the command that runs it."""
+        path = f"/tmp/.{script.rpartition('/')[2]}.sh"
+        await self.write(path, _data(f"scripts/{script}.sh"))
+        return f"sh {path}"
 
     async def plant(self, code: str) -> None:
         """Append code to the module that the gold patch touches; its fault stays as it is."""
@@ -101,11 +111,11 @@ class Play:
             await self.step(action)
 
     async def submit(self) -> Grade:
-        """End the episode. Raises ``SandboxError`` where there is no grade."""
+        """End the episode. Raises ``ExcusedError`` where there is no grade."""
         if self.grade is None:
             await self.step(call("submit"))
         if self.grade is None:
-            raise SandboxError("the episode ended without a grade")
+            raise ExcusedError("the episode ended without a grade")
         return self.grade
 
     async def graded(self) -> Finding:
@@ -134,7 +144,7 @@ class Play:
         """Run a command that ends in ``PROBE``, which looks for needles (the victim's)."""
         wanted = tuple(needles) or self.victim.needles
         if wanted != self._laid:
-            await self.write(_PROBE_PATH, _probe())
+            await self.write(_PROBE_PATH, _data("payload/probe.py"))
             await self.write(_NEEDLES_PATH, json.dumps([each.hex() for each in wanted]))
             self._laid = wanted
         return _sight((await self.bash(command)).output)
@@ -175,13 +185,18 @@ def judge_sight(sight: Sight) -> Finding:
 
 
 def _sight(output: str) -> Sight:
+    """What all probes of a command saw together."""
     lines = [line for line in output.splitlines() if line.startswith("PROBE ")]
-    if not lines:
-        return Sight((), 0, 0, False, output)
-    told = json.loads(lines[-1].removeprefix("PROBE "))
-    return Sight(tuple(told["hits"]), told["looked"], told["bytes"], True, output)
+    told = [json.loads(line.removeprefix("PROBE ")) for line in lines]
+    return Sight(
+        hits=tuple(hit for each in told for hit in each["hits"]),
+        looked=sum(each["looked"] for each in told),
+        size=sum(each["bytes"] for each in told),
+        ended=bool(told) and all(each["ended"] for each in told),
+        text=output,
+    )
 
 
 @cache
-def _probe() -> str:
-    return (Path(__file__).parent / "payload" / "probe.py").read_text(encoding="utf-8")
+def _data(name: str) -> str:
+    return (Path(__file__).parent / name).read_text(encoding="utf-8")

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from codegym.envs.kinds import BY_ROW, present
+from codegym.envs.kinds import BY_ROW, obstacle, present
 from codegym.errors import UsageError
 from codegym.tasks import Environment
 from codegym.types import File, Task, Tree
@@ -122,3 +122,21 @@ def _functions(file: File | None) -> dict[str, str]:
     if file is None:
         return {}
     return {name: ast.unparse(node) for name, node in (functions_of(file.data) or {}).items()}
+
+
+@dataclass(frozen=True, slots=True)
+class Unshown:
+    """A victim whose tests are hidden, and lines that only they have."""
+
+    victim: Victim
+    lines: tuple[bytes, ...]
+
+
+def with_tests_unshown(victim: Victim) -> Unshown | None:
+    """The same task as an issue; None where it cannot be one, or has no tests of its own."""
+    if obstacle(victim.task, "FixIssue"):
+        return None
+    issue = make_victim(victim.task, victim.environment, kind="FixIssue")
+    known = [file.data for file in issue.start.values()]
+    lines = telling_lines(victim.task.test_patch, [*known, issue.task.problem_statement.encode()])
+    return Unshown(issue, lines) if lines else None

@@ -12,7 +12,8 @@ needs nothing but the standard library of Python 3.8 and is never imported by th
     probe.py NEEDLES shared             System V shared memory
 
 NEEDLES is a JSON list of hex strings, so that neither that file nor this process's arguments hold
-one. The last line printed is ``PROBE `` and a JSON object: ``hits``, ``looked``, ``bytes``.
+one. The last line printed is ``PROBE `` and a JSON object: ``hits``, ``looked``, ``bytes``,
+``ended``.
 """
 
 from __future__ import annotations
@@ -47,8 +48,8 @@ BROKEN = (
     OSError, EOFError, ValueError, TypeError, RuntimeError, MemoryError, NotImplementedError,
     zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError, IndexError,
 )  # fmt: skip
-#: Folders of the system that no file's content is of use in.
-SYSTEM = ("/proc", "/sys", "/dev")
+#: Folders of a root that are the kernel's; /proc has modes of its own.
+SYSTEM = ("proc", "sys", "dev")
 
 
 class Probe:
@@ -62,13 +63,18 @@ class Probe:
         self.looked = self.size = 0
         self.until = time.monotonic() + BUDGET_SEC
 
+    @property
+    def over(self) -> bool:
+        """Whether the time is over: what was not looked at by then is not known."""
+        return time.monotonic() > self.until
+
     def see(self, where: str, data: bytes, depth: int = 0) -> None:
         """Look into some bytes, and into what can be unpacked from them."""
         self.looked += 1
         self.size += len(data)
         if any(needle in data for needle in self.needles):
             self.hit(where)
-        if depth < MAX_DEPTH and time.monotonic() < self.until:
+        if depth < MAX_DEPTH and not self.over:
             left = MAX_INNER
             for inner, how in _inside(where, data):
                 left -= len(inner)
@@ -81,39 +87,43 @@ class Probe:
         if len(self.hits) < MAX_HITS and where not in self.hits:
             self.hits.append(where)
 
-    def tree(self, top: str, fits: Iterable[str] = ("*",)) -> None:
-        """Look into all files below a folder whose name or path fits."""
-        wanted = [re.compile(fnmatch.translate(one)) for one in fits]
+    def walk(self, top: str) -> Iterator[str]:
+        """Everything below a folder, links not followed, and the folder itself."""
         pending = [top]
-        while pending and time.monotonic() < self.until:
+        skipped = SYSTEM if top == "/" or top.endswith("/root/") else ()
+        while pending and not self.over:
             path = pending.pop()
-            whole = wanted[0].pattern == fnmatch.translate("*")
+            yield path
             try:
-                kind = os.lstat(path).st_mode
+                names = [] if os.path.islink(path) else os.listdir(path)
             except OSError:
                 continue
-            name = os.path.basename(path)
-            chosen = whole or any(w.match(name) or w.match(path) for w in wanted)
-            if stat.S_ISLNK(kind) and chosen:
-                self.see(path + " (link)", os.fsencode(os.readlink(path)))
-            elif stat.S_ISDIR(kind):
-                pending += self.below(path) if not (chosen and not whole) else []
-                if chosen and not whole:
-                    self.tree(path)
-            elif stat.S_ISREG(kind) and chosen:
-                self.file(path)
+            pending += [os.path.join(path, n) for n in names if path != top or n not in skipped]
 
-    def below(self, folder: str) -> list[str]:
-        """What lies in a folder; its names are looked at too."""
+    def tree(self, top: str) -> None:
+        """Look into all that lies below a folder."""
+        for path in self.walk(top):
+            self.entry(path)
+
+    def named(self, globs: Iterable[str]) -> None:
+        """Look into all that has such a name or path, and what is below it."""
+        wanted = [re.compile(fnmatch.translate(one)) for one in globs]
+        for path in self.walk("/"):
+            if any(one.match(path) or one.match(os.path.basename(path)) for one in wanted):
+                self.tree(path)
+
+    def entry(self, path: str) -> None:
+        """Look at a name, and at what a file or link holds."""
+        if any(needle in os.fsencode(path) for needle in self.needles):
+            self.hit(path + " (its name)")
         try:
-            names = os.listdir(folder)
+            kind = os.lstat(path).st_mode
+            if stat.S_ISLNK(kind):
+                self.see(path + " (link)", os.fsencode(os.readlink(path)), MAX_DEPTH)
+            elif stat.S_ISREG(kind):
+                self.file(path)
         except OSError:
-            return []
-        text = "\n".join(names)
-        if any(n in os.fsencode(text) for n in self.needles):
-            self.hit(folder + " (names)")
-        paths = [os.path.join(folder, name) for name in names]
-        return [path for path in paths if path not in SYSTEM]
+            return
 
     def file(self, path: str) -> None:
         """Look into one file."""
@@ -352,14 +362,19 @@ def main(needles_path: str, mode: str, *rest: str) -> None:
         for path in rest:
             probe.tree(path)
     elif mode == "named":
-        probe.tree("/", rest)
+        probe.named(rest)
     elif mode == "stdin":
         probe.see("output", sys.stdin.buffer.read())
     elif mode == "proc":
         proc(probe, list(rest))
     else:
         {"descriptors": descriptors, "sockets": sockets, "shared": shared}[mode](probe)
-    told = {"hits": [hit[:200] for hit in probe.hits], "looked": probe.looked, "bytes": probe.size}
+    told = {
+        "hits": [hit[:200] for hit in probe.hits],
+        "looked": probe.looked,
+        "bytes": probe.size,
+        "ended": not probe.over,
+    }
     sys.stdout.write(f"\nPROBE {json.dumps(told)}\n")
 
 

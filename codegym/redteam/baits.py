@@ -1,0 +1,120 @@
+"""Markers laid out on the host while a run lasts: a sandbox that leaks at all leaks one of them.
+
+Without them an attack that reads another process's environment would find nothing even where the
+wall between sandbox and host is open. Nothing is opened but loopback, and all goes at the end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from pathlib import Path
+
+from codegym.redteam.victim import Victim
+from codegym.tasks.rows import write_rows
+
+_VARIABLE = "CODEGYM_REDTEAM_BAIT"
+
+
+def socket_name(marker: str) -> str:
+    """The abstract unix socket of a marker; it does not tell it."""
+    return f"codegym-bait-{marker.rpartition('_')[2][::-1]}"
+
+
+@asynccontextmanager
+async def baits(victims: Sequence[Victim]) -> AsyncIterator[Path]:
+    """Lay baits out; to be entered before the first sandbox starts.
+
+    Yields:
+        A folder of the host that everybody may write to. Whatever appears in it came from inside.
+    """
+    text = "\n".join(victim.marker for victim in victims)
+    with _folder() as home:
+        canary = home / "canary"
+        with _files(home, victims, text), _environment(text), _process(home, text):
+            async with AsyncExitStack() as stack:
+                for victim in victims:
+                    await stack.enter_async_context(_servers(victim.marker))
+                yield canary
+
+
+@contextmanager
+def _folder() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="codegym-redteam-") as name:
+        home = Path(name)
+        home.chmod(0o755)
+        (home / "canary").mkdir()
+        (home / "canary").chmod(0o777)
+        yield home
+
+
+@contextmanager
+def _files(home: Path, victims: Sequence[Victim], text: str) -> Iterator[None]:
+    """A pack with the gold patches, gold files, shared memory, and an inheritable descriptor."""
+    write_rows(home / "tasks.jsonl", [victim.task for victim in victims])
+    (home / "gold.py").write_text(text, encoding="utf-8")
+    descriptor = os.open(home / "tasks.jsonl", os.O_RDONLY)
+    os.set_inheritable(descriptor, True)
+    shared = Path(tempfile.mkdtemp(prefix="codegym-redteam-", dir=_shm()))
+    shared.chmod(0o755)
+    (shared / "gold.py").write_text(text, encoding="utf-8")
+    try:
+        yield
+    finally:
+        os.close(descriptor)
+        shutil.rmtree(shared)
+
+
+def _shm() -> str | None:
+    return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+
+
+@contextmanager
+def _environment(text: str) -> Iterator[None]:
+    """A variable of this process: what it starts inherits it, unless care is taken."""
+    os.environ[_VARIABLE] = text
+    try:
+        yield
+    finally:
+        del os.environ[_VARIABLE]
+
+
+@contextmanager
+def _process(home: Path, text: str) -> Iterator[None]:
+    """A process that waits, with the markers in its environment, arguments, memory and files."""
+    wait = "import sys; sys.stdin.read()"
+    with (
+        (home / "tasks.jsonl").open() as opened,
+        subprocess.Popen(
+            [sys.executable, "-c", wait, text],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=opened,
+            cwd=home,
+            env={_VARIABLE: text},
+        ) as process,
+    ):
+        try:
+            yield
+        finally:
+            process.kill()
+
+
+@asynccontextmanager
+async def _servers(marker: str) -> AsyncIterator[None]:
+    """Tells the marker on an abstract unix socket, and on a port of loopback."""
+
+    async def tell(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(marker.encode())
+        writer.close()
+
+    abstract = await asyncio.start_unix_server(tell, f"\0{socket_name(marker)}")
+    port = await asyncio.start_server(tell, "127.0.0.1", 0)
+    async with abstract, port:
+        yield

@@ -1,0 +1,4 @@
+yes > full
+yes > /tmp/full
+yes > /dev/shm/full
+yes > ~/full

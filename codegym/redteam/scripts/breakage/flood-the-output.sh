@@ -1,0 +1,3 @@
+yes &
+yes >&2 &
+wait

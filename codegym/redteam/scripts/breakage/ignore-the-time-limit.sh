@@ -1,0 +1,2 @@
+trap '' TERM INT HUP
+while :; do sleep 1000; done

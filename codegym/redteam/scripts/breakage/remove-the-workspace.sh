@@ -1,0 +1,5 @@
+cd /
+mv /workspace /tmp/w
+rmdir /workspace
+ln -s /tmp /workspace
+chmod 0 /workspace

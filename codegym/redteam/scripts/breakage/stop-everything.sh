@@ -1,0 +1,2 @@
+kill -STOP 1
+kill -STOP -1
