@@ -62,9 +62,14 @@ class Reader:
 
     def run(self, upper: str, merged: str, lower: str) -> None:
         """Write the whole report."""
-        views = Views(*(os.open(path, _FOLDER | os.O_CLOEXEC) for path in (upper, merged, lower)))
-        self._walk(b"", views, 0)
-        views.close()
+        try:
+            tops = [os.open(path, _FOLDER | os.O_CLOEXEC) for path in (upper, merged, lower)]
+        except PermissionError as error:  # the policy took it from everybody, itself included
+            self._refuse(b"workspace", f"unreadable folder ({error.strerror})")
+        else:
+            views = Views(*tops)
+            self._walk(b"", views, 0)
+            views.close()
         self._write({"end": True})
 
     def _walk(self, prefix: bytes, views: Views, depth: int) -> None:
@@ -79,10 +84,13 @@ class Reader:
             if self._entries > MAX_ENTRIES:
                 self._refuse(path, "too many entries")
                 return
-            if name not in merged:
-                self._deleted(path, name, views.lower, depth)
-            else:
-                self._changed(path, name, views, depth)
+            try:
+                if name not in merged:
+                    self._deleted(path, name, views.lower, depth)
+                else:
+                    self._changed(path, name, views, depth)
+            except PermissionError as error:  # a folder that can be listed and not searched
+                self._refuse(path, f"unreadable ({error.strerror})")
 
     def _changed(self, path: bytes, name: bytes, views: Views, depth: int) -> None:
         mode = os.stat(name, dir_fd=views.merged, follow_symlinks=False).st_mode
