@@ -1,0 +1,3 @@
+import pytest
+
+pytest.skip("not here", allow_module_level=True)
