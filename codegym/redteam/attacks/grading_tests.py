@@ -73,7 +73,8 @@ _EDITS = (
      "d=${{f%.py}}; mkdir -p $d; printf 'def test_x(): pass\\n' > $d/__init__.py; done")),
     ("tests-spelled-twice", "The same path in other case and Unicode form lies beside a test",
      ("for f in {tests}; do d=$(dirname $f); b=$(basename $f); printf 'def test_x(): pass\\n' | "
-     "tee $d/$(echo $b | tr a-z A-Z) \"$d/$(echo $b | sed 's/e/\\xcc\\x81e/')\" > /dev/null; done")),
+     "tee $d/$(echo $b | tr a-z A-Z) "
+     "\"$d/$(echo $b | sed 's/e/\\xcc\\x81e/')\" > /dev/null; done")),
     ("assert-removed-by-optimisation", "A flag of the interpreter drops all asserts", ("printf "
      "'PYTHONOPTIMIZE=2\\n' > .env; printf '[pytest]\\naddopts = --assert=plain\\n' > pytest.ini; "
      "export PYTHONOPTIMIZE=2")),
