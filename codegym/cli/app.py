@@ -18,6 +18,7 @@ from codegym.cli import (
     doctor,
     environment,
     generate,
+    redteam,
     replay,
     restore,
     run,
@@ -83,6 +84,7 @@ app.command("replay")(replay.replay)
 app.command("restore")(restore.restore)
 app.command("generate")(generate.generate)
 app.command("check")(check.check)
+app.command("redteam")(redteam.redteam)
 app.command("audit")(audit.audit)
 app.command("doctor")(doctor.doctor)
 app.command("bench")(bench.bench)
