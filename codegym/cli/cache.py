@@ -16,6 +16,15 @@ app = typer.Typer(
 )
 
 
+#: What is not told by the name.
+_MEANINGS = {
+    "image": "which root and venv each is made of",
+    "root": "programs and interpreter, shared by images",
+    "venv": "installed packages, shared by images",
+    "tree": "workspaces as tasks start from them",
+}
+
+
 @app.command("show")
 def show(json: Json = False) -> None:
     """Show where the cache is and what it holds."""
@@ -37,7 +46,8 @@ def show(json: Json = False) -> None:
     out = console()
     out.print(f"{root}: {megabytes(total)}", soft_wrap=True)
     for kind, (count, size) in held.items():
-        out.print(f"  {count:>5} {kind:<8} {megabytes(size):>10}")
+        told = f"  {_MEANINGS[kind]}" if kind in _MEANINGS else ""
+        out.print(f"  {count:>5} {kind:<9} {megabytes(size):>10}{told}", soft_wrap=True)
 
 
 @app.command("prune")
@@ -63,5 +73,5 @@ def prune(
 
 
 def megabytes(size: int) -> str:
-    """A size for people."""
-    return f"{size / 1e6:.1f} MB"
+    """A size for people; what is small is not nothing."""
+    return f"{size / 1e6:.1f} MB" if size >= 100_000 or not size else f"{size / 1e3:.1f} kB"

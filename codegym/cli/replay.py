@@ -52,6 +52,8 @@ def _head(out: Console, result: EpisodeResult, policy: str) -> None:
 def _turn(out: Console, number: int, turn: Turn) -> None:
     seen = turn.observation
     out.print()
+    if turn.action.thought.strip():
+        out.print(safe(shorten(turn.action.thought.strip())), style="italic")
     out.print(f"{number}. {safe(describe(turn.action.text))}", style="bold cyan")
     if seen.output.strip():
         out.print(safe(shorten(seen.output.rstrip())))
@@ -60,6 +62,8 @@ def _turn(out: Console, number: int, turn: Turn) -> None:
         notes.append(f"exit {seen.last_exit_code}")
     if turn.reward:
         notes.append(f"reward {turn.reward:+.3g}")
+    if turn.action.note:
+        notes.append(safe(turn.action.note))
     out.print(", ".join(notes), style="dim")
 
 

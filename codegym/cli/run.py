@@ -152,18 +152,15 @@ def _print(summary: Summary, out: Path) -> None:
     if summary.tampered:
         screen.print(f"{summary.tampered} tampered with something", style="yellow")
     if summary.faults:
-        screen.print(
-            f"{summary.faults} not counted: {summary.sandbox_faults} by faults of the sandbox "
-            f"(run again to retry them), {summary.task_faults} by broken tasks",
-            style="yellow",
+        again = "(the same command tries them again)"
+        reasons = (
+            (summary.sandbox_faults, f"by faults of the sandbox {again}"),
+            (summary.policy_faults, f"because the policy's endpoint failed {again}"),
+            (summary.task_faults, "by broken tasks"),
         )
+        told = ", ".join(f"{count} {why}" for count, why in reasons if count)
+        screen.print(f"{summary.faults} not counted: {told}", style="yellow", soft_wrap=True)
     _print_broken(screen, summary)
-    if summary.policy_faults:
-        screen.print(
-            f"of those, {summary.policy_faults} because the policy's endpoint failed "
-            "(run again to retry them)",
-            style="yellow",
-        )
     hint = f"codegym replay {shlex.quote(str(out))} --episode 0"
     screen.print(hint, style="dim", soft_wrap=True)
 

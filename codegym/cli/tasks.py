@@ -10,9 +10,11 @@ import typer
 
 from codegym.cli.options import Json, Sandbox, TaskSourceName
 from codegym.cli.output import console, counted, plain, print_json, safe
+from codegym.errors import DataError
 
 if TYPE_CHECKING:
     from codegym.authoring import FromHistory, FromPatch
+    from codegym.types import Task
 
 EnvironmentName = Annotated[
     str, typer.Argument(metavar="ENVIRONMENT", help="One of `codegym environment list`.")
@@ -27,6 +29,8 @@ def list_tasks(tasks: TaskSourceName = None, json: Json = False) -> None:
     from codegym.tasks import sources
 
     source = sources.resolve(tasks)
+    for task in source:
+        _check_patches(task, *source.place(task.instance_id))
     if json:
         ids = [task.instance_id for task in source]
         print_json({"digest": source.digest, "tasks": ids, "quarantined": source.quarantined})
@@ -38,6 +42,16 @@ def list_tasks(tasks: TaskSourceName = None, json: Json = False) -> None:
         out.print(f"{safe(task.instance_id):<24} {counts}  {safe(first)}", soft_wrap=True)
     for task_id, reason in source.quarantined.items():
         out.print(f"{safe(task_id):<24} quarantined: {safe(reason)}", style="yellow")
+
+
+def _check_patches(task: Task, path: Path, line: int) -> None:
+    """Raise ``DataError`` where one of a row's patches is none."""
+    from codegym.workspace.patch import patch_problem
+
+    for field in ("patch", "test_patch", "start_patch"):
+        problem = patch_problem(getattr(task, field))
+        if problem:
+            raise DataError(path, problem, line=line, field=field)
 
 
 @app.command("show")

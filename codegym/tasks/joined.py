@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from codegym.errors import DataError, NotFoundError
@@ -71,6 +72,10 @@ class Joined:
             if task_id in part.quarantined:
                 return part.get(task_id)
         raise NotFoundError("task", task_id, self.ids, hint=f"looked in {self.name}")
+
+    def place(self, task_id: str) -> tuple[Path, int]:
+        """The file and line of a task's row, for errors."""
+        return self._owners[task_id].place(task_id)
 
     def observe(self, group: Sequence[EpisodeResult]) -> None:
         """Ignored: what is in files does not change."""

@@ -135,6 +135,10 @@ class TaskFile:
             raise NotFoundError("task", task_id, self.ids, hint=f"looked in {self.path}")
         return self._read(task_id)
 
+    def place(self, task_id: str) -> tuple[Path, int]:
+        """The file and line of a task's row, for errors."""
+        return self.path, self._entries[task_id].line
+
     def observe(self, group: Sequence[EpisodeResult]) -> None:
         """Ignored: what is in a file does not change."""
 

@@ -10,7 +10,16 @@ from codegym.workspace.diff import diff_trees, split_lines
 from codegym.workspace.names import tree_problem
 from codegym.workspace.unified import PatchError, Section, parse
 
-__all__ = ["apply_changes", "apply_patch", "diff_trees"]
+__all__ = ["apply_changes", "apply_patch", "diff_trees", "patch_problem"]
+
+
+def patch_problem(patch: str) -> str:
+    """Say why a text is no patch, or return ``""``."""
+    try:
+        parse(patch.encode("utf-8", "surrogateescape"))
+    except (UnicodeEncodeError, PatchError) as error:
+        return str(error)
+    return ""
 
 
 def apply_patch(tree: Tree, patch: str, *, where: str) -> Tree:

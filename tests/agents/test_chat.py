@@ -181,6 +181,9 @@ async def test_a_context_that_nothing_helps_ends_the_episode(server, policy, ans
     assert "nothing more could be left out" in action.note
     with pytest.raises(UsageError, match="task itself does not fit"):
         await policy().act(history())
+    server.script = limited(answers, 9000)
+    action = await policy().act(history([turn("x" * 9000)]))
+    assert action.note == "context full: the last outputs cut"
 
 
 async def test_an_episode_that_costs_too_much_is_submitted(server, policy, answers):

@@ -134,6 +134,20 @@ def test_usage_and_parts_are_read():
     assert (reply.action, reply.cut, reply.usage) == ("a", True, Usage(7, 0))
 
 
+def test_a_call_as_the_protocol_had_it_before_is_read():
+    reply = read_reply(body({"content": None, "function_call": {"name": "submit"}}))
+    assert reply is not None
+    assert (reply.action, reply.called) == (call("submit"), True)
+
+
+def test_counts_that_cannot_be_are_none():
+    for count in (10**30, -1, "7", 2.5):
+        usage = {"prompt_tokens": count, "completion_tokens": count}
+        reply = read_reply(body({"content": "a"}, usage=usage))
+        assert reply is not None
+        assert reply.usage is None
+
+
 # Messages
 
 

@@ -94,6 +94,37 @@ def test_without_user_namespaces(codegym, tmp_path):
     assert ran.err.count("\n") == 1
 
 
+def test_in_a_user_namespace_that_maps_nobody(codegym):
+    ran = codegym("doctor", "--json", before=("unshare", "--user"))
+    found = json.loads(ran.out)
+    assert ran.status == 3
+    assert found["checks"]["user namespaces"]["state"] == "fail"
+    assert "maps no user" in found["checks"]["user namespaces"]["found"]
+    assert "--map-current-user" in found["checks"]["user namespaces"]["mend"]
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "told"),
+    [
+        ("patch", "Change < to <=.", "line 1 of the patch: no file's header"),
+        ("test_patch", "--- a/t.py\n+++ b/t.py\n@@ -1 +1 @@\n-x\n", "line 3 of the patch"),
+        ("start_patch", "@@ -1 +1 @@\n-x\n+y\n", "line 1 of the patch: comes before"),
+        ("FAIL_TO_PASS", [], "must have at least 1 entry, has 0"),
+        ("PASS_TO_PASS", {}, "must be a valid list"),
+        ("repo", 3, "must be a string"),
+    ],
+)
+def test_rows_that_cannot_be_are_told_by_file_line_and_field(
+    codegym, home, tmp_path, field, value, told
+):
+    good = (home / ".codegym/environments/tiny/tasks.jsonl").read_text().splitlines()
+    bad = json.loads(good[1]) | {field: value}
+    (tmp_path / "rows.jsonl").write_text(f"{good[0]}\n{json.dumps(bad)}\n")
+    ran = codegym("tasks", "list", "--tasks", tmp_path / "rows.jsonl")
+    assert (ran.status, ran.out) == (2, "")
+    assert ran.err.startswith(f"codegym: {tmp_path / 'rows.jsonl'}:2: {field}: {told}"), ran.err
+
+
 FILL = """
 set -e
 mount -t tmpfs -o size=40k none {disk}

@@ -30,7 +30,8 @@ def test_a_recorded_escape_sequence_is_shown_not_obeyed(codegym, tmp_path):
     pins = Pins("0", "i", "k", "t", "d", {}, {}, {}, "noop", "1", {}, 1, 0, {})
     task = Task(f"t{ESCAPES}", "e", "c", "p", ("x",), ())
     seen = Observation(ESCAPES, ESCAPES, 1)
-    turns = (Turn(Action(call("bash", command=ESCAPES)), seen, 0.0, 0.0),) * 2
+    action = Action(call("bash", command=ESCAPES), thought=f"{ESCAPES} thought", note="noted")
+    turns = (Turn(action, seen, 0.0, 0.0),) * 2
     grade = Grade(0.0, text=ESCAPES)
     with RunFolder(tmp_path, pins) as run:
         trajectory = Trajectory("t", ESCAPES, 0, seen, turns, terminated=True)
@@ -38,6 +39,8 @@ def test_a_recorded_escape_sequence_is_shown_not_obeyed(codegym, tmp_path):
     ran = codegym("replay", tmp_path)
     assert ran.status == 0
     assert "\u241b[2J" in ran.out
+    assert "thought" in ran.out
+    assert "noted" in ran.out
     for char in "\x1b\x07\x9b\u202e":
         assert char not in ran.out
 

@@ -179,6 +179,15 @@ async def test_search_is_bounded(use, box):
     assert max(map(len, (await use("search", pattern="needle")).output.split("\n"))) < 400
 
 
+@pytest.mark.parametrize("gone", ["exec 1>&-", "exec >/dev/null 2>&1", "exec 2>log", "exec 1<&0"])
+async def test_output_that_exec_took_away_comes_back_and_is_told(use, gone):
+    await use("bash", command=f"x=1; {gone}")
+    told = await use("bash", command="echo out $x; echo err >&2; false")
+    assert (told.exit_code, told.output.splitlines()[1:]) == (1, ["out 1", "err"])
+    assert "an earlier exec redirected or closed the output" in told.output
+    assert (await use("bash", command="echo $x")).output == "1\n"
+
+
 async def test_what_ended_the_shell_is_told(use):
     seen = await use("bash", command="echo on the way out; exit 3")
     assert seen.exit_code == 3

@@ -102,7 +102,10 @@ class Endpoint:
                         if value is not None:
                             self._failures = 0
                             return Answer(value, lost_sec)
-                        problem = "its answer is no chat completion: " + message_of(body, self.key)
+                        problem = (
+                            "its answer is no chat completion (is this the address of the API? "
+                            f"It mostly ends in /v1): {message_of(body, self.key)}"
+                        )
                     else:
                         problem = self._judge(status, body, headers.get("location", ""))
                         waited = wait_of(headers)

@@ -63,8 +63,10 @@ def note_of(elided: int, history: History) -> str:
     old = max(0, len(history.turns) - KEPT_TURNS)
     if not elided:
         return ""
-    said = f"context full: output of the {min(elided, old)} oldest turns left out"
-    return said + ("; the last ones cut" if elided > old else "")
+    count = min(elided, old)
+    said = [f"output of the {count} oldest turns left out"] if count else []
+    said += ["the last outputs cut"] if elided > old else []
+    return f"context full: {'; '.join(said)}"
 
 
 def characters(messages: Sequence[Message], tools: Sequence[Mapping[str, Any]] = ()) -> int:

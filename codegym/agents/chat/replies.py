@@ -12,6 +12,7 @@ from codegym.types import Usage
 
 MAX_THOUGHT_CHARS = 20_000
 _FENCE = re.compile(r"```[ \t]*\w*[ \t]*\n(.*?)```", re.DOTALL)
+_MAX_TOKENS = 10**9  # no reply costs more; who says so does not count
 _MAX_BRACES = 200  # tried as the start of an object, so that a long reply costs little
 #: What models with a template of their own put around their reasoning.
 _REASONING = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)
@@ -48,6 +49,9 @@ def read_reply(body: object) -> Reply | None:
         return None
     if not isinstance(choice, dict) or not isinstance(body, dict):
         return None
+    old = message.get("function_call")  # how the protocol had it before
+    if not calls and isinstance(old, dict):
+        calls = [{"function": old}]
     text = _text(content)
     cut, usage = choice.get("finish_reason") == "length", _usage(body.get("usage"))
     if isinstance(calls, list) and calls:
@@ -158,5 +162,5 @@ def _usage(value: object) -> Usage | None:
     if not isinstance(value, dict):
         return None
     counts = value.get("prompt_tokens"), value.get("completion_tokens")
-    read = [count if type(count) is int and count >= 0 else 0 for count in counts]
+    read = [count if type(count) is int and 0 <= count <= _MAX_TOKENS else 0 for count in counts]
     return Usage(*read) if any(read) else None

@@ -121,6 +121,13 @@ def namespaces() -> Check:
             "kernel.unprivileged_userns_clone is 0",
             "Allow them: `sudo sysctl kernel.unprivileged_userns_clone=1`.",
         )
+    if Path("/proc/self/uid_map").exists() and not _read("/proc/self/uid_map"):
+        return Check(
+            "user namespaces",
+            "fail",
+            "this process is in one that maps no user",
+            "Leave it, or map the user when it is made: `unshare --user --map-current-user`.",
+        )
     return Check("user namespaces", "ok", f"at most {most}" if most else "no limit found")
 
 
