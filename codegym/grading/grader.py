@@ -24,8 +24,7 @@ from codegym.errors import SandboxError
 from codegym.grading.feedback import feedback
 from codegym.grading.observe.controlling import controlled
 from codegym.grading.observe.judging import keys_of, observed
-from codegym.grading.observe.laying import laid
-from codegym.grading.observe.recording import Recording
+from codegym.grading.observe.recording import Observation, Recording
 from codegym.grading.paths import Crossing, cross
 from codegym.grading.ready import Ready
 from codegym.grading.services import start_services
@@ -87,7 +86,7 @@ async def grade(
     ready: Ready,
     work: Manifest,
     attempts: Sequence[Tampering] = (),
-    recording: Recording | None = None,
+    observation: Observation | None = None,
 ) -> Grade:
     """Grade a policy's work.
 
@@ -96,7 +95,7 @@ async def grade(
         ready: The task.
         work: The work as data, read when every process of the policy was dead.
         attempts: What the policy looked for in vain; recorded, changes no score.
-        recording: What the tests see on the solved tree, where that can be observed.
+        observation: What its tests see on the solved tree, where that can be observed.
 
     Returns:
         The verdict; whatever the work holds is scored, and never raises.
@@ -105,14 +104,13 @@ async def grade(
         SandboxError: The infrastructure broke: there is no verdict.
     """
     began = time.perf_counter()
-    if recording is not None and not recording.covers(ready.task.test_ids):
-        recording = None
+    recording = observation.recording if observation else None
     crossing = await asyncio.to_thread(cross, work, ready.scene)
     judged = time.perf_counter()
-    box = await backend.start(_spec(ready, recording))
+    box = await backend.start(_spec(ready, observation))
     try:
         started = time.perf_counter()
-        note = await _lay(box, ready, crossing, recording)
+        note = await _lay(box, ready, crossing, observation)
         laid_at = time.perf_counter()
         run = await _run_expected(box, ready, recording)
         tested = time.perf_counter()
@@ -134,18 +132,21 @@ async def grade(
     return replace(found, text=feedback(found, ready.task, note))
 
 
-def _spec(ready: Ready, recording: Recording | None) -> SandboxSpec:
+def _spec(ready: Ready, observation: Observation | None) -> SandboxSpec:
     spec = ready.grading_spec
-    if recording is None or not isinstance(ready.runner, ObservingRunner):
+    if observation is None or not isinstance(ready.runner, ObservingRunner):
         return spec
-    return replace(spec, files={**spec.files, **ready.runner.observer()})
+    files = {**spec.files, **ready.runner.observer()}
+    return replace(spec, workspace=observation.workspace, files=files)
 
 
-async def _lay(box: Sandbox, ready: Ready, crossing: Crossing, recording: Recording | None) -> str:
-    """Apply the work, and tests without expected values; then start services, which may run it."""
-    tests = laid(recording.sources, ready) if recording else []
+async def _lay(
+    box: Sandbox, ready: Ready, crossing: Crossing, observation: Observation | None
+) -> str:
+    """Apply the work, then start services, which may run from it."""
+    laid = observation.paths if observation else frozenset()
     try:
-        await box.apply([*crossing.changes, *tests])
+        await box.apply([change for change in crossing.changes if change.path not in laid])
     except ValueError as error:
         raise SandboxError(f"a policy's work could not be applied: {error}") from error
     return await start_services(box, ready.environment)

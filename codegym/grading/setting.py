@@ -160,8 +160,8 @@ class Setting:
             SandboxError: The infrastructure broke: no verdict, never a score of 0.
         """
         attempts = scan(trajectory, ready.scene.package_names) if trajectory else ()
-        recording = await self.recording(ready)
-        return await grade(self.backend, ready, work, attempts, recording)
+        observation = await self._recordings.observation(ready)
+        return await grade(self.backend, ready, work, attempts, observation)
 
     async def recording(self, ready: Ready) -> Recording | None:
         """What a task's tests see on its solved tree; None where its runner cannot observe.

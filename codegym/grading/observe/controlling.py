@@ -35,7 +35,8 @@ async def controlled(
     ids = [
         test_id
         for test_id in ready.task.fail_to_pass
-        if test_id in recording.controlled and needs_controls(recording, test_id)
+        if test_id in recording.controlled
+        and needs_controls(recording, test_id, hidden=test_id in ready.task.hidden)
     ]
     if not ids:
         return grade

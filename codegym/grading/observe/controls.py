@@ -18,10 +18,11 @@ from codegym.grading.observe.recording import Recording, function_of
 EACH_WAY = 10
 
 
-def needs_controls(recording: Recording, test_id: str) -> bool:
+def needs_controls(recording: Recording, test_id: str, *, hidden: bool) -> bool:
     """Whether nothing of a test is observed that is more than a truth value."""
     function = function_of(recording.tests[test_id].key)
-    return function not in recording.siblings and not informative(recording, test_id)
+    known = informative(recording, test_id, hidden=hidden)
+    return function not in recording.siblings and not known
 
 
 def controls(modules: Mapping[str, TestModule], inverted: Mapping[str, bool]) -> dict[str, str]:

@@ -103,20 +103,24 @@ def with_protection(
         controlled: Tests whose controls did as they should.
     """
     levels = Counter(
-        _assurance(recording, test_id, weakened, controlled) for test_id in task.fail_to_pass
+        _assurance(recording, task, test_id, weakened, controlled) for test_id in task.fail_to_pass
     )
     least = next(level for level in ASSURANCES if levels[level])
     return replace(grade, assurance=least, protection=dict(levels))
 
 
 def _assurance(
-    recording: Recording, test_id: str, weakened: Collection[str], controlled: Collection[str]
+    recording: Recording,
+    task: Task,
+    test_id: str,
+    weakened: Collection[str],
+    controlled: Collection[str],
 ) -> Assurance:
     if function_of(recording.tests[test_id].key) in recording.siblings:
         return "observed"
     if test_id in controlled:
         return "controls"
-    if informative(recording, test_id) and test_id not in weakened:
+    if informative(recording, test_id, hidden=test_id in task.hidden) and test_id not in weakened:
         return "observed"
     return "report_only"
 
@@ -145,20 +149,24 @@ def _failed(outcome: TestOutcome, found: Agreement, hidden: bool) -> TestOutcome
     return replace(outcome, outcome="failed", message=message)
 
 
-def informative(recording: Recording, test_id: str) -> bool:
-    """Whether a test's own values are more than a truth value, and not in its source."""
+def informative(recording: Recording, test_id: str, *, hidden: bool) -> bool:
+    """Whether a test's own values are more than a truth value.
+
+    Those of a hidden test do not count where its source, which code under test can read, has them;
+    those of a test that is shown are known anyway.
+    """
     test = recording.tests[test_id]
-    values = _exact_values(test, recording.sites_of(test.key))
+    values = _exact_values(test, recording.sites_of(test.key), sealed=hidden)
     return sum(map(bits, values)) >= INFORMATIVE_BITS
 
 
-def _exact_values(test: TestRecord, sites: Mapping[int, Site]) -> set[Value]:
-    """Values that a test cannot pass without, and that its source does not tell."""
+def _exact_values(test: TestRecord, sites: Mapping[int, Site], *, sealed: bool) -> set[Value]:
+    """Values that a test cannot pass without; where ``sealed``, that its source does not tell."""
     return {
         pair.actual
         for pair in test.pairs
-        if sites[pair.site].op in EXACT
-        and (sites[pair.site].sides == "both" or sites[pair.site].sealed)
+        if (site := sites[pair.site]).op in EXACT
+        and (not sealed or site.sealed or site.sides == "both")
     }
 
 
@@ -181,7 +189,7 @@ def forging_bound(recording: Recording, task: Task) -> float:
         test = recording.tests[test_id]
         files.add(file_of(test.key))
         if test_id in task.hidden:
-            lacking |= _exact_values(test, recording.sites_of(test.key))
+            lacking |= _exact_values(test, recording.sites_of(test.key), sealed=True)
     for test in recording.siblings_of(task.fail_to_pass):
         sites = recording.sites_of(test.key)
         lacking |= {pair.actual for pair in test.pairs if sites[pair.site].op in EXACT}

@@ -17,12 +17,13 @@ from codegym.errors import TaskError
 from codegym.grading.fresh import run_fresh, workers
 from codegym.grading.observe.laying import laid, modules_of
 from codegym.grading.observe.record import Subject, record
-from codegym.grading.observe.recording import Recording, dump, load
+from codegym.grading.observe.recording import Observation, Recording, dump, load
 from codegym.grading.ready import Ready
 from codegym.grading.suites import SuiteRun, Watch
 from codegym.sandbox.base import Backend
 from codegym.store import LayerStore
-from codegym.types import Change, ObservingRunner, Tree
+from codegym.types import Change, File, ObservingRunner, Tree
+from codegym.workspace.layer import write_layer
 from codegym.workspace.trees import gold_tree
 
 _T = TypeVar("_T")
@@ -47,8 +48,7 @@ class Recordings:
         self._closed = False
         self._by_task: OrderedDict[object, asyncio.Future[Recording]] = OrderedDict()
         self._by_key: OrderedDict[str, asyncio.Future[Recording]] = OrderedDict()
-        # Half of the machine: policies are at work meanwhile.
-        self._free = asyncio.Semaphore(max(1, workers() // 2))
+        self._free = asyncio.Semaphore(workers())
 
     async def of(self, ready: Ready) -> Recording | None:
         """The recording that a task's work is judged against.
@@ -63,6 +63,25 @@ class Recordings:
         if not isinstance(ready.runner, ObservingRunner):
             return None
         return await asyncio.shield(self._future(ready))
+
+    async def observation(self, ready: Ready) -> Observation | None:
+        """What a grade of the task needs; None where its tests cannot all be graded like that."""
+        recording = await self.of(ready)
+        if recording is None or not recording.covers(ready.task.test_ids):
+            return None
+        grading = ready.prepared.grading_tree
+        changed = {
+            change.path: File(change.data or b"", grading[change.path].mode)
+            for change in laid(recording.sources, ready)
+        }
+
+        def build(folder: Path) -> None:
+            write_layer(folder, {**grading, **changed}, owner=self._backend.owner, git=False)
+
+        names = f"{ready.prepared.grading.name} {ready.environment.subdir} {recording.digest}"
+        key = f"observed-{hashlib.sha256(names.encode()).hexdigest()}"
+        workspace = await asyncio.to_thread(self._store.publish, key, build)
+        return Observation(recording, workspace, frozenset(changed))
 
     def ahead(self, ready: Ready) -> None:
         """Begin, without waiting; a failure is raised by ``of``."""

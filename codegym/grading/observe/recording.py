@@ -6,9 +6,12 @@ It knows every expected value, so it stays on the gym's side: no sandbox is ever
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from codegym.grading.observe.sites import Site
@@ -62,6 +65,14 @@ class Recording:
     controlled: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
 
+    @cached_property
+    def digest(self) -> str:
+        """Hash of what is laid into a grade."""
+        total = hashlib.sha256()
+        for path, data in sorted(self.sources.items()):
+            total.update(f"{path}\0{len(data)}\0".encode() + data)
+        return total.hexdigest()
+
     def covers(self, ids: Iterable[str]) -> bool:
         """Whether each of the tests can be graded in this form."""
         return all(test_id in self.tests for test_id in ids)
@@ -75,6 +86,22 @@ class Recording:
     def sites_of(self, key: str) -> Mapping[int, Site]:
         """The sites that are observed in a test's file."""
         return self.sites.get(file_of(key), {})
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What one grade in observation needs.
+
+    Attributes:
+        recording: Covers the task's tests.
+        workspace: The grading tree with the recording's sources in place of the tests': a folder
+            that holds no expected value.
+        paths: Those of the sources there; nothing is laid over them.
+    """
+
+    recording: Recording
+    workspace: Path
+    paths: frozenset[str]
 
 
 def file_of(key: str) -> str:
