@@ -22,6 +22,8 @@ _MEANINGS = {
     "root": "programs and interpreter, shared by images",
     "venv": "installed packages, shared by images",
     "tree": "workspaces as tasks start from them",
+    "observed": "workspaces as they are graded, without expected values",
+    "recording": "what tests see on solved trees",
 }
 
 

@@ -73,6 +73,7 @@ class Recordings:
         changed = {
             change.path: File(change.data or b"", grading[change.path].mode)
             for change in laid(recording.sources, ready)
+            if change.path in grading
         }
 
         def build(folder: Path) -> None:
