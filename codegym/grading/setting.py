@@ -24,6 +24,7 @@ from codegym.tasks.sources import environment as environment_named
 from codegym.types import Grade, Image, Manifest, Task, Trajectory, Tree
 from codegym.workspace.hiding import unseen_tests
 from codegym.workspace.prepare import Workshop
+from codegym.workspace.seal import ImageSeals
 
 __all__ = ["Ready", "Setting"]
 
@@ -54,6 +55,7 @@ class Setting:
         self._store = store or LayerStore()
         self._progress = progress
         self._workshop = Workshop(self._store, backend.owner)
+        self._seals = ImageSeals()
         self._ready: OrderedDict[object, asyncio.Future[Ready]] = OrderedDict()
         self._images: dict[str, asyncio.Future[Image]] = {}
         self._recordings = Recordings(backend, self._store)
@@ -61,7 +63,8 @@ class Setting:
     async def ready(self, task: Task, environment: Environment | None = None) -> Ready:
         """Make a task ready: at once where that was done before, and once for all who ask.
 
-        What is remembered is attested again each time, cheaply (see ``Workshop.prepare``).
+        What is remembered is attested again each time, cheaply (see ``Workshop.prepare``), and the
+        image's layers are looked at, too.
 
         Args:
             task: The row, as it is presented.
@@ -71,13 +74,14 @@ class Setting:
             NotFoundError: There is no such environment or suite.
             TaskError: The task is broken, or a trace of the answer was found in its layers.
             DataError: The environment is broken.
-            UnavailableError: This machine lacks something.
+            UnavailableError: This machine lacks something, or an image was changed on the disk.
             SandboxError: The sandbox that an image is built in broke.
         """
         future = self.ahead(task, environment)
         if not future.done():
             return await asyncio.shield(future)
         made = future.result()
+        self._seals.check(made.image.layers)
         prepared = self._workshop.prepare(task, made.environment)
         return made if prepared is made.prepared else replace(made, prepared=prepared)
 
@@ -103,6 +107,7 @@ class Setting:
         # Commands of the environment see the policy's tree: the answer is in no layer.
         tree = prepared.start_tree if home.image.install or home.image.build else None
         image = await self._image(home, prepared.digest if tree else "", tree)
+        self._seals.check(image.layers)
         unseen = unseen_tests(task, prepared.start_tree, prepared.grading_tree, home.subdir)
         shown = replace(task, hidden=task.hidden | unseen) if unseen else task
         return Ready(shown, home, suite, image, prepared, runner(suite.runner))

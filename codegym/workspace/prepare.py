@@ -17,7 +17,7 @@ from codegym.workspace.attest import FILE_COUNTS, attest
 from codegym.workspace.attest_git import GIT_COUNTS
 from codegym.workspace.features import features
 from codegym.workspace.layer import write_layer
-from codegym.workspace.seal import Seal, seal
+from codegym.workspace.seal import Seal
 from codegym.workspace.trees import trees_of
 
 _FORMAT = "2"  # changes whenever the same tree would be written differently
@@ -124,7 +124,7 @@ class Workshop:
         self, task: Task, prepared: Prepared, gold: Tree, keys: tuple[str, str]
     ) -> _Entry:
         """Read everything that is in the layers."""
-        seals = seal(prepared.start), seal(prepared.grading)
+        seals = Seal(prepared.start), Seal(prepared.grading)
         found: Counter[str] = Counter()
         for layer, tree, git in (
             (prepared.start, prepared.start_tree, True),

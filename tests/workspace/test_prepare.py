@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from codegym.errors import TaskError
+from codegym.errors import TaskError, UnavailableError
 from codegym.store import LayerStore
 from codegym.tasks import load_environment, read_rows
 from codegym.types import File, Task
@@ -19,7 +19,7 @@ from codegym.workspace.history import open_history
 from codegym.workspace.layer import TIME_NS
 from codegym.workspace.patch import diff_trees
 from codegym.workspace.prepare import Workshop
-from codegym.workspace.seal import SAMPLE, seal
+from codegym.workspace.seal import ImageSeals, Seal
 from codegym.workspace.trees import base_tree, gold_tree, grading_tree, start_tree
 from tests.support import make_tiny_environment, tiny_task
 
@@ -139,6 +139,9 @@ TAMPERING = {
     ),
     "a file less": lambda layer: (layer / "README.md").unlink(),
     "a mode": lambda layer: (layer / "README.md").chmod(0o755),
+    "a time": lambda layer: os.utime(layer / "README.md", ns=(TIME_NS, TIME_NS + 1)),
+    "a folder's time": lambda layer: os.utime(layer / "src", ns=(TIME_NS, TIME_NS + 1)),
+    "an attribute": lambda layer: os.setxattr(layer / "README.md", "user.x", b"answer"),
     "a hard link": lambda layer: os.link(layer / "README.md", layer.parent / "elsewhere"),
     "a ref": lambda layer: (layer / ".git/ORIG_HEAD").write_text("0" * 40),
     "a config": lambda layer: (layer / ".git/config").write_text("[user]\n"),
@@ -213,17 +216,55 @@ def test_committed_caches_are_left_out(environment, task, store, monkeypatch):
     assert Workshop(store, None).prepare(task, environment).attestation.clean
 
 
-def test_a_large_layers_seal_looks_at_folders_always_and_at_files_by_chance(tmp_path):
-    for number in range(SAMPLE + 40):
-        (tmp_path / f"f{number}").write_text("x")
-    sealed = seal(tmp_path)
-    assert sealed.holds()
+def test_a_large_layers_seal_looks_at_folders_always_and_at_files_in_turn(tmp_path):
+    for number in range(25):
+        (tmp_path / f"f{number:02}").write_text("x")
+    sealed = Seal(tmp_path, at_once=10)
+    assert all(sealed.holds() for _ in range(7))
     (tmp_path / "one-more").write_text("x")
     assert not sealed.holds()
-    sealed = seal(tmp_path)
-    for path in tmp_path.iterdir():
-        path.write_text("y")
-    assert not sealed.holds()
+    for number in range(25):
+        sealed = Seal(tmp_path, at_once=10)
+        (tmp_path / f"f{number:02}").write_text("y")
+        assert not all(sealed.holds() for _ in range(3)), number
+
+
+def _image(folder: Path) -> Path:
+    (folder / "lib/deep").mkdir(parents=True)
+    (folder / "lib/deep/json.py").write_text("code")
+    (folder / "bin").symlink_to("lib")
+    return folder
+
+
+IMAGE_TAMPERING = {
+    "a file more": lambda image: (image / "lib/deep/answer.py").write_text("x"),
+    "a file changed": lambda image: (image / "lib/deep/json.py").write_text("edoc"),
+    "a file less": lambda image: (image / "lib/deep/json.py").unlink(),
+    "a time": lambda image: os.utime(image / "lib/deep/json.py", ns=(TIME_NS, TIME_NS)),
+    "a link's time": lambda image: os.utime(image / "bin", ns=(1, 1), follow_symlinks=False),
+    "a mode": lambda image: (image / "lib/deep/json.py").chmod(0o755),
+    "an attribute": lambda image: os.setxattr(image / "lib/deep/json.py", "user.x", b"answer"),
+    "a folder": lambda image: (image / "lib/new").mkdir(),
+}
+
+
+@pytest.mark.parametrize("how", IMAGE_TAMPERING)
+def test_an_image_that_changed_on_disk_is_refused(tmp_path, how):
+    image, seals = _image(tmp_path / "image-1"), ImageSeals()
+    for _ in range(3):
+        seals.check([image])
+    IMAGE_TAMPERING[how](image)
+    for _ in range(2):
+        with pytest.raises(UnavailableError, match=r"image-1 was changed since it was first used"):
+            seals.check([image])
+
+
+def test_an_image_that_was_pruned_and_built_anew_is_another(tmp_path):
+    image, seals = _image(tmp_path / "image-1"), ImageSeals()
+    seals.check([image])
+    image.rename(tmp_path / "kept")  # its inode is not free to be taken again
+    seals.check([image])  # whoever starts a sandbox tells that it is gone
+    seals.check([_image(tmp_path / "image-1")])
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")

@@ -42,7 +42,7 @@ class Needle:
         kind: What it is.
         text: Bytes to look for; of a ``copy`` the function's fingerprint, of ``bytecode`` its name.
         task_id: The task whose answer it is; ``""`` for none's.
-        words: Of ``bytecode``, the words in it; of a ``copy``, one that each copy has.
+        words: Of ``bytecode``, the words in it; of a ``copy``, names that each copy has.
     """
 
     kind: Kind
@@ -163,14 +163,18 @@ def _functions(subject: Subject, name: str) -> Iterator[Needle]:
                 continue
             digest = digests.get(qualified)
             if digest and digest not in old:
-                yield Needle("copy", digest.encode(), name, _telling(node))
+                yield Needle("copy", digest.encode(), name, _kept_words(node))
             words = words_of(node)
             if len(words) >= MIN_WORDS:
                 yield Needle("bytecode", node.name.encode(), name, words)
 
 
-def _telling(function: ast.FunctionDef | ast.AsyncFunctionDef) -> frozenset[str]:
-    """Its longest attribute, which each copy has whatever its variables are called."""
+def _kept_words(function: ast.FunctionDef | ast.AsyncFunctionDef) -> frozenset[str]:
+    """Names that each copy of it has, whatever its variables are called."""
     nodes = [node for statement in function.body for node in ast.walk(statement)]
-    found = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
-    return frozenset(sorted(found, key=len)[-1:])
+    bound = {node.arg for node in ast.walk(function) if isinstance(node, ast.arg)}
+    names = [node for node in nodes if isinstance(node, ast.Name)]
+    bound |= {node.id for node in names if isinstance(node.ctx, ast.Store)}
+    used = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+    used |= {node.id for node in names} - bound
+    return frozenset(name for name in used if name.isascii())

@@ -55,11 +55,14 @@ class Scanner:
             if needle.kind not in shaped and len(needle.text) >= ANCHOR_BYTES
         ]
         self._matcher = Matcher([needles[number].text for number in self._texts], common)
-        copies = [(number, each) for number, each in enumerate(needles) if each.kind == "copy"]
-        self._copies = {each.text.decode(): number for number, each in copies}
-        self._telling = {word.encode() for _, each in copies for word in each.words or ("def ",)}
+        self._copies = {
+            each.text.decode(): n for n, each in enumerate(needles) if each.kind == "copy"
+        }
         self._compiled: dict[str, list[tuple[int, frozenset[str]]]] = defaultdict(list)
+        self._marks: dict[str, set[tuple[bytes, ...]]] = defaultdict(set)
         for number, needle in enumerate(needles):
+            if needle.kind in shaped:
+                self._marks[needle.kind].add(_marks(needle))
             if needle.kind == "bytecode":
                 self._compiled[needle.text.decode()].append((number, needle.words))
 
@@ -80,14 +83,25 @@ class Scanner:
             yield Hit(self._texts[number], offset, line, view.how)
 
     def _shapes(self, view: View) -> Iterator[Hit]:
-        if is_bytecode(view.data):
-            likely = any(name.encode() in view.data for name in self._compiled)
-            for code in codes(view.data) if likely else ():
+        before = f"{view.how} > " if view.how else ""
+        if is_bytecode(view.data) and self._likely(view.data, "bytecode"):
+            for code in codes(view.data):
                 for number, words in self._compiled.get(code.name, ()):
                     if len(words & code.words) >= _ALIKE * len(words | code.words):
-                        yield Hit(number, 0, 0, f"{view.how} > bytecode".removeprefix(" > "))
-        elif b"def " in view.data and any(word in view.data for word in self._telling):
+                        yield Hit(number, 0, 0, f"{before}bytecode")
+        elif b"def " in view.data and self._likely(view.data, "copy"):
             for each in fingerprints(view.data):
                 if each.digest in self._copies:
-                    how = f"{view.how} > {_FUNCTION}{each.name}".removeprefix(" > ")
-                    yield Hit(self._copies[each.digest], 0, 0, how)
+                    yield Hit(self._copies[each.digest], 0, 0, f"{before}{_FUNCTION}{each.name}")
+
+    def _likely(self, data: bytes, kind: str) -> bool:
+        """A quick look that spares parsing: long words are rare, and come first."""
+        return any(all(word in data for word in marks) for marks in self._marks[kind])
+
+
+def _marks(needle: Needle) -> tuple[bytes, ...]:
+    """Words without which it is not there; of bytecode, which may lack some, the longest."""
+    names = sorted((word for word in needle.words if word.isidentifier()), key=len, reverse=True)
+    if needle.kind == "bytecode":
+        names = [*names[:1], needle.text.decode()]
+    return tuple(name.encode() for name in names)
