@@ -13,6 +13,7 @@ from codegym.grading.observe.atoms import NoAtomError, atom
 from codegym.types import Value
 
 _REL, _ABS = 1e-6, 1e-12
+_ARRAY = "numpy.ndarray"
 _MOMENTS = (datetime.datetime, datetime.timedelta)
 
 
@@ -79,19 +80,25 @@ def _is_infinite(number: Any) -> bool:
 
 
 def _near(actual: Value, expected: Value, rule: _Rule) -> bool:
-    while expected.kind == "sub":
-        expected = expected.parts[0]
+    while expected.kind == "sub" or _is_number(expected):
+        expected = expected.parts[-1]
+    if _is_number(actual):
+        actual = actual.parts[-1]
     if expected.kind == "dict":
         return actual.kind == "dict" and _dicts_near(actual, expected, rule)
-    wanted = _sequence(expected)
+    found, wanted = _sequence(actual), _sequence(expected)
     if wanted is not None:
-        found = _sequence(actual)
-        if found is None or _shape(actual) != _shape(expected) or len(found) != len(wanted):
+        if found is None or len(found) != len(wanted):
             return False
         return all(_near(a, e, rule) for a, e in zip(found, wanted, strict=True))
-    if actual.name == "numpy.ndarray":
-        return all(_near(one, expected, rule) for one in _flat(actual.parts[2]))
+    if actual.name == _ARRAY:  # all of an array is held against one number
+        return all(_near(one, expected, rule) for one in found or actual.parts[2:])
     return rule.holds(atom(actual), atom(expected))
+
+
+def _is_number(value: Value) -> bool:
+    """Whether it is an array without dimensions."""
+    return value.name == _ARRAY and value.parts[2].kind != "list"
 
 
 def _dicts_near(actual: Value, expected: Value, rule: _Rule) -> bool:
@@ -112,17 +119,11 @@ def _sequence(value: Value) -> Sequence[Value] | None:
         return value.parts
     if value.name in {"collections.deque", "array.array"}:
         return next(part.parts for part in value.parts if part.kind == "list")
-    return list(_flat(value.parts[2])) if value.name == "numpy.ndarray" else None
-
-
-def _shape(value: Value) -> tuple[object, ...]:
-    return value.parts[1].parts if value.name == "numpy.ndarray" else ()
-
-
-def _flat(value: Value) -> Sequence[Value]:
-    if value.kind != "list":
-        return [value]
-    return [one for part in value.parts for one in _flat(part)]
+    if value.name == _ARRAY and value.parts[2].kind == "list":
+        dtype, shape, rows = value.parts
+        inner = Value("tuple", parts=shape.parts[1:])
+        return [Value("std", _ARRAY, parts=(dtype, inner, row)) for row in rows.parts]
+    return None
 
 
 def almost(options: Mapping[str, Any], actual: Any, expected: Any) -> bool | None:

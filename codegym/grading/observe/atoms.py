@@ -51,8 +51,7 @@ def _complex(value: Value) -> complex:
 def _zone(offset: int | None, name: str | None) -> datetime.timezone | None:
     if offset is None:
         return None
-    ahead = datetime.timedelta(microseconds=offset)
-    return datetime.timezone(ahead, name or "")
+    return _timezone(offset, name or "")
 
 
 def _date(year: int, month: int, day: int) -> datetime.date:
@@ -71,10 +70,16 @@ def _datetime(*fields: Any) -> datetime.datetime:
 
 
 def _timedelta(days: int, seconds: int, microseconds: int) -> datetime.timedelta:
-    return datetime.timedelta(days, seconds, microseconds)
+    delta = datetime.timedelta(days, seconds, microseconds)
+    if (delta.days, delta.seconds, delta.microseconds) != (days, seconds, microseconds):
+        raise NoAtomError("no normal duration")
+    return delta
 
 
 def _timezone(offset: int, name: str) -> datetime.timezone:
+    zone = datetime.timezone(datetime.timedelta(microseconds=offset))
+    if zone.tzname(None) == name:
+        return zone
     return datetime.timezone(datetime.timedelta(microseconds=offset), name)
 
 
@@ -101,7 +106,7 @@ _KINDS: dict[str, Callable[[Value], Any]] = {
     "int": lambda value: value.leaf,
     "str": lambda value: value.leaf,
     "bytes": lambda value: value.leaf,
-    "bytearray": lambda value: value.leaf,
+    "bytearray": lambda value: bytearray(value.leaf),
     "float": lambda value: float.fromhex(str(value.leaf)),
     "complex": _complex,
     "constant": lambda value: _CONSTANTS[value.name],

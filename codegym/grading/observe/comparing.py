@@ -15,6 +15,7 @@ from codegym.grading.observe.equality import (
     SETS,
     NoKeyError,
     accepted,
+    admitted,
     equal,
     form,
     forms,
@@ -103,7 +104,8 @@ def _order(op: str, actual: Value, expected: Value, gold: Value | None) -> bool:
         return bool(_ORDERS[op](len(actual.parts), len(expected.parts)))
     try:
         if actual.kind in SETS and expected.kind in SETS:
-            return bool(_ORDERS[op](forms(actual.parts).keys(), forms(expected.parts).keys()))
+            mine, meant = forms(actual.parts, gold), forms(expected.parts)
+            return bool(_ORDERS[op](mine.keys(), meant.keys()))
         return bool(_ORDERS[op](atom(actual), atom(expected)))
     except (NoAtomError, NoKeyError, TypeError, ArithmeticError, DecimalException):
         return False
@@ -139,6 +141,10 @@ def _contains(container: Value, item: Value, gold: Value, forwards: bool) -> boo
         parts = next(part.parts for part in container.parts if part.kind in {"list", "set"})
     else:
         return None
+    if container.kind in {"dict", *SETS} or container.name == "dict_keys":
+        wraps = container.kind in SETS and item.kind == "set"  # then Python looks for a frozenset
+        if not wraps and not _hashable(item):
+            return None
     if forwards:
         return any(equal(item, part, gold) for part in parts)
     peers = [part for part in stripped(gold).parts if part.kind == "sub" or part.name]
@@ -150,6 +156,14 @@ def _is_part(part: Value, item: Value, peers: Sequence[Value]) -> bool:
     if accepted(part, None):
         return equal(part, item, None)
     return any(accepted(part, peer) and equal(part, item, peer) for peer in peers)
+
+
+def _hashable(value: Value) -> bool:
+    if value.kind in {"tuple", "frozenset", "sub"}:
+        return all(map(_hashable, value.parts))
+    return value.kind not in {"list", "dict", "set", "bytearray", "slice"} and (
+        value.name not in {"collections.deque", "array.array", "dict_keys", "numpy.ndarray"}
+    )
 
 
 def _whole(value: Value) -> int | None:
@@ -201,9 +215,7 @@ def _counted(case: _Case) -> bool:
     mine, meant = (_iterated(stripped(side)) for side in (case.actual, case.expected))
     if mine is None or meant is None or len(mine) != len(meant):
         return False
-    peers = _iterated(stripped(case.gold)) or ()
-    allowed = {(peer.kind, peer.name) for peer in peers}
-    if any(not accepted(part, None) and (part.kind, part.name) not in allowed for part in mine):
+    if not admitted(case.actual, case.gold):
         return False
     try:
         return Counter(map(form, mine)) == Counter(map(form, meant))

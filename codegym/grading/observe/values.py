@@ -24,6 +24,8 @@ MAX_NAME = 200
 _HEX = re.compile(r"(?:[0-9a-f]{2})*")
 _CONSTANTS = frozenset({"Ellipsis", "NotImplemented"})
 _SEQUENCES = frozenset({"list", "tuple", "set", "frozenset", "dict"})
+_NONE = Value("none")
+_SMALLEST = [*(Value("int", leaf=number) for number in range(256)), Value("int", leaf=-1)]
 _UNKNOWN = frozenset({"opaque", "cycle"})
 
 
@@ -87,13 +89,13 @@ class _Reader:
         """Read a value or a part of one."""
         self._left -= 1
         _require(self._left > 0 and depth < MAX_NESTING, "too large")
-        if data is None:
-            return Value("none")
-        if type(data) is bool:
-            return Value("bool", leaf=data)
         if type(data) is int:
             _require(-SMALL < data < SMALL, "a large integer as a number")
-            return Value("int", leaf=data)
+            return _SMALLEST[data] if -1 <= data < len(_SMALLEST) - 1 else Value("int", leaf=data)
+        if data is None:
+            return _NONE
+        if type(data) is bool:
+            return Value("bool", leaf=data)
         if type(data) is str:
             _require(_encodes(data), "text that cannot be encoded")
             return Value("str", leaf=data)

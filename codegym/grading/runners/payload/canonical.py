@@ -48,7 +48,7 @@ else:
 
 MAX_DEPTH = 32
 MAX_CHARS = 65_536  # of one value's text; what is longer is a digest
-BUDGET = 4 << 20  # of characters looked at, a node being 16; what needs more is opaque
+BUDGET = 2 << 20  # of characters looked at, a node being 16; what needs more is opaque
 SMALL = 1 << 60
 MAX_BASES = 20
 NODE = 16

@@ -49,7 +49,8 @@ else:
     )
 
 _HEAP = 1 << 9  # of a class's flags: Python code made it
-_PLAIN = (bool, int, float, complex, str, bytes, datetime.datetime, datetime.timedelta)
+_DATES = (datetime.date, datetime.datetime, datetime.timedelta)
+_PLAIN = (bool, int, float, complex, str, bytes, *_DATES)
 _CLOCK = ("hour", "minute", "second", "microsecond", "fold")
 
 

@@ -1,0 +1,447 @@
+"""What is written of values, hostile ones included, in the process that made them."""
+
+import array
+import builtins
+import collections
+import dataclasses
+import datetime
+import enum
+import json
+import re
+import types
+import zoneinfo
+from typing import ClassVar
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from seeing import alike, encode, rebuild, see, values
+
+from codegym.grading.observe.values import known
+from codegym.types import Value
+
+MAX_CHARS = 66_000
+
+
+@given(values)
+@settings(deadline=None)
+def test_a_value_comes_back_as_it_was(value):
+    assert alike(rebuild(see(value)), value)
+
+
+@pytest.mark.parametrize("value", [0.0, -0.0, float("inf"), float("-inf"), 5e-324])
+def test_floats_are_exact(value):
+    assert alike(rebuild(see(value)), value)
+
+
+def test_nan_is_one_value_whatever_its_payload():
+    payload = np.array([0x7FF8000000000001], np.uint64).view(np.float64)[0].item()
+    assert see(payload) == see(float("nan")) == Value("float", leaf="nan")
+
+
+# --- traps: values whose classes do all they can
+
+ran: list[str] = []
+
+
+def trap(name):
+    def method(self, *args, **kwargs):
+        ran.append(name)
+        raise SystemExit(name)
+
+    return method
+
+
+NAMES = (
+    *("eq", "ne", "lt", "le", "hash", "repr", "str", "bool", "len", "iter", "next", "getitem"),
+    *(
+        "contains",
+        "getattribute",
+        "getattr",
+        "class_getitem",
+        "reduce",
+        "reduce_ex",
+        "int",
+        "index",
+    ),
+    *(
+        "float",
+        "format",
+        "bytes",
+        "sizeof",
+        "dir",
+        "call",
+        "keys",
+        "fspath",
+        "array",
+        "instancecheck",
+    ),
+)
+TRAPS = {f"__{name}__": trap(name) for name in NAMES}
+TRAPS |= {name: trap(name) for name in ("items", "keys", "values", "__class__", "__dict__")}
+TRAPS["__class__"] = property(trap("class"))
+TRAPS["__dict__"] = property(trap("dict"))
+
+
+class Meta(type):
+    __eq__ = trap("meta eq")
+    __hash__ = trap("meta hash")
+    __instancecheck__ = trap("meta instancecheck")
+    __subclasscheck__ = trap("meta subclasscheck")
+    __getattribute__ = trap("meta getattribute")
+    __repr__ = trap("meta repr")
+
+
+def hostile(base, *args):
+    kind = type.__call__(Meta, "Evil", (base,), {**TRAPS, "__slots__": ()})
+    return base.__new__(kind, *args)
+
+
+MOMENT = datetime.datetime(2020, 1, 2, tzinfo=datetime.UTC)
+BASES = {
+    "int": (hostile(int, 5), Value("int", leaf=5)),
+    "str": (hostile(str, "x"), Value("str", leaf="x")),
+    "float": (hostile(float, 1.5), Value("float", leaf=(1.5).hex())),
+    "bytes": (hostile(bytes, b"x"), Value("bytes", leaf=b"x")),
+    "tuple": (hostile(tuple, (1,)), Value("tuple", parts=(Value("int", leaf=1),))),
+    "frozenset": (hostile(frozenset, [1]), Value("frozenset", parts=(Value("int", leaf=1),))),
+    "list": (hostile(list), Value("list")),
+    "dict": (hostile(dict), Value("dict")),
+    "set": (hostile(set), Value("set")),
+    "complex": (hostile(complex, 1j), see(1j)),
+    "date": (hostile(datetime.date, 2020, 1, 2), see(datetime.date(2020, 1, 2))),
+    "datetime": (hostile(datetime.datetime, 2020, 1, 2, 0, 0, 0, 0, datetime.UTC), see(MOMENT)),
+    "deque": (hostile(collections.deque), see(collections.deque())),
+    "OrderedDict": (hostile(collections.OrderedDict), Value("dict")),
+}
+
+
+@pytest.mark.parametrize("name", BASES)
+def test_nothing_of_a_subclass_is_run(name):
+    value, base = BASES[name]
+    ran.clear()
+    found = see(value)
+    assert ran == []
+    assert found == Value("sub", f"{__name__}.Evil", parts=(base,))
+
+
+@pytest.mark.parametrize("base", [object, Exception, types.ModuleType])
+def test_nothing_of_an_object_is_run(base):
+    value = hostile(base, *(["m"] if base is types.ModuleType else []))
+    ran.clear()
+    inside = see([value, {1: value}])
+    assert ran == []
+    assert inside.parts[0].kind == ("error" if base is Exception else "opaque")
+
+
+def test_a_hostile_class_is_a_name():
+    ran.clear()
+    kind = type(hostile(int, 5))
+    assert see(kind) == Value("class", f"{__name__}.Evil")
+    assert ran == []
+
+
+def test_keys_that_are_hostile_are_not_asked():
+    class Key(str):
+        __slots__ = ()
+        __eq__ = trap("key eq")
+
+        def __hash__(self):
+            ran.append("key hash")
+            return 1
+
+    one = {Key("a"): 1}
+    two = collections.OrderedDict({Key("a"): 1})
+    three = {Key("a")}
+    ran.clear()
+    for value in (one, two, three):
+        assert "sub" in encode(value)
+    assert ran == []
+
+
+class Lying:
+    __class__ = int
+
+    def __bool__(self):
+        return True
+
+
+def test_a_class_that_lies_is_what_it_is():
+    assert isinstance(Lying(), int)
+    assert (see(Lying()).kind, see(Lying()).name) == ("opaque", f"{__name__}.Lying")
+
+
+class AlwaysEqual:
+    def __eq__(self, other):
+        return True
+
+    __hash__ = None
+
+
+def test_what_is_equal_to_all_is_opaque():
+    assert see(AlwaysEqual()).kind == "opaque"
+    assert not known(see([AlwaysEqual()]))
+
+
+# --- size and shape
+
+
+def loop():
+    value: list = [1]
+    value.append({"self": value})
+    return value
+
+
+def nested(depth):
+    value: list = []
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+LARGE = {
+    "a loop": loop(),
+    "deep": nested(500),
+    "a million in a dict": dict.fromkeys(range(1_000_000)),
+    "a million in a list": [0] * 1_000_000,
+    "a million in a set": set(range(1_000_000)),
+    "a long text": "x" * 200_000_000,
+    "bytes": bytes(200_000_000),
+    "shared": [[["x" * 1000] * 100] * 100] * 100,
+    "an array": np.zeros(10_000_000),
+    "texts": np.array(["x" * 1_000_000] * 10),
+    "an integer": 1 << 200_000_000,
+    "array.array": array.array("b", bytes(10_000_000)),
+    "a deque": collections.deque(range(1_000_000)),
+    "a range": [range(10**30)] * 100_000,
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_size_is_bounded(name):
+    text = encode(LARGE[name])
+    assert len(text) < MAX_CHARS
+    see(LARGE[name])
+
+
+def test_a_loop_and_depth_are_said():
+    assert not known(see(loop()))
+    assert not known(see(nested(40)))
+    assert known(see(nested(30)))
+
+
+def test_a_long_value_is_its_digest():
+    one, two = see("x" * 100_000), see("x" * 99_999 + "y")
+    assert one.kind == two.kind == "digest"
+    assert one != two
+    assert one == see("x" * 100_000)
+    assert see(["x" * 100_000, object()]).kind == "opaque"  # what cannot be seen is in no digest
+
+
+@pytest.mark.parametrize("digits", [5_000, 10_000])
+def test_integers_of_more_digits_than_text_may_have(digits):
+    number = -(10**digits)
+    assert see(number) == Value("int", leaf=number)
+
+
+def test_a_value_that_changes_meanwhile_is_no_error():
+    class Switch:
+        pass
+
+    thing = Switch()
+    thing.__dict__.update(dict.fromkeys(map(str, range(100))))
+    assert see(thing).kind == "opaque"
+
+
+# --- what has a form of its own
+
+Point = collections.namedtuple("Point", "x y")
+
+
+class Bent(Point):
+    __slots__ = ()
+
+    def __iter__(self):
+        return iter((9, 9))
+
+
+@dataclasses.dataclass
+class Data:
+    x: int
+    kept: list = dataclasses.field(default_factory=list)
+    ignored: int = dataclasses.field(default=0, compare=False)
+    shared: ClassVar[int] = 5
+
+
+@dataclasses.dataclass(slots=True)
+class Slotted:
+    x: int
+
+
+@dataclasses.dataclass
+class Raising:
+    x: int = 0
+
+
+Raising.x = property(trap("x"), trap("x"))  # type: ignore[assignment]
+
+
+class Colour(enum.Enum):
+    RED = 1
+    ODD = AlwaysEqual
+    LIST = (1,)
+
+
+class Number(enum.IntEnum):
+    ONE = 1
+
+
+class FailingError(Exception):
+    def __str__(self):
+        raise SystemExit
+
+
+def ints(*numbers):
+    return tuple(Value("int", leaf=number) for number in numbers)
+
+
+def test_named_tuples_are_read_as_tuples():
+    assert see(Point(1, 2)).parts == see(Bent(1, 2)).parts == (Value("tuple", parts=ints(1, 2)),)
+
+
+def test_dataclasses_are_the_fields_that_are_compared():
+    name, text = f"{__name__}.Data", Value("str", leaf="x")
+    parts = (text, *ints(1), Value("str", leaf="kept"), Value("list"))
+    assert see(Data(1, ignored=7)).parts[:4] == parts
+    assert see(Data(1, ignored=7)) == see(Data(1))
+    assert see(Data(1)).name == name
+    assert see(Slotted(3)).parts == (text, *ints(3))
+    assert not known(see(object.__new__(Raising)))
+    unset = Slotted(3)
+    del unset.x
+    assert not known(see(unset))
+
+
+def test_members_of_enumerations():
+    assert see(Colour.RED).parts == (Value("str", leaf="RED"), *ints(1), Value("none"))
+    assert see(Colour.LIST).parts[1] == Value("tuple", parts=ints(1))
+    assert see(Number.ONE).parts[2:] == ints(1)
+    assert see(enum.Flag("F", "A B")(3)).kind == "enum"
+
+
+def test_exceptions():
+    found = see(KeyError("k"))
+    assert found.parts[0] == Value("str", leaf="'k'")
+    assert Value("str", leaf="builtins.LookupError") in found.parts[1].parts
+    assert see(FailingError("x")).parts[0] == Value("none")
+    assert see(ValueError(AlwaysEqual())).parts[0] == Value("none")
+    assert json.loads(encode(FailingError("x"), "said"))[2] == "said"
+
+
+def test_objects_of_attrs():
+    class Attribute:  # as attrs has them, without attrs
+        __slots__ = ("eq", "name")
+
+        def __init__(self, name, eq):
+            self.name, self.eq = name, eq
+
+    class Thing:
+        __attrs_attrs__ = (Attribute("a", True), Attribute("b", False))
+
+        def __init__(self):
+            self.a, self.b = 1, 2
+
+    assert see(Thing()).parts == (Value("str", leaf="a"), *ints(1))
+
+
+def test_numpy():
+    assert see(np.array([[1, 2]])).parts[2] == see([[1, 2]])
+    assert see(np.array([None, AlwaysEqual()], object)).parts[2].parts[1].kind == "opaque"
+    assert see(np.float64(1.5)) == Value("sub", "numpy.float64", parts=(see(1.5),))
+    assert see(np.int8(3)) == Value("sub", "numpy.int8", parts=ints(3))
+    assert see(np.array(5)).parts[2] == see(5)
+    assert see(np.datetime64("2020-01-01")).parts == (see(datetime.date(2020, 1, 1)),)
+    assert see(np.zeros(2, [("a", "i4")])).kind == "opaque"
+    assert see(np.ma.array([1], mask=[True])).kind == "opaque"
+
+    class ndarray:  # noqa: N801
+        pass
+
+    ndarray.__module__, ndarray.__qualname__ = "numpy", "ndarray"
+    assert see(ndarray()).kind == "opaque"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        re.compile("a+", re.IGNORECASE),
+        re.compile(b"a"),
+        zoneinfo.ZoneInfo,
+        datetime.datetime(2020, 5, 1, tzinfo=zoneinfo.ZoneInfo("UTC")),
+        slice(1, None),
+        array.array("d", [1.5]),
+        {1: 2}.keys(),
+        types.SimpleNamespace(b=1, a=[2]),
+        pytest.approx({"a": 1.0}, abs=0.5),
+        mock.ANY,
+        len,
+        json.dumps,
+        int,
+        collections.defaultdict(list, {1: [2]}),
+    ],
+)
+def test_what_else_is_known(value):
+    assert known(see(value))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        iter([1]),
+        (n for n in ()),
+        lambda: 0,
+        object(),
+        mock.Mock(),
+        [].append,
+        types.ModuleType("m"),
+    ],
+)
+def test_what_is_opaque(value):
+    assert see(value).kind == "opaque"
+
+
+def test_a_zone_of_someones_own_is_opaque():
+    class Zone(datetime.tzinfo):
+        utcoffset = trap("utcoffset")
+        tzname = trap("tzname")
+
+    ran.clear()
+    assert see(datetime.datetime(2020, 1, 1, tzinfo=Zone())).kind == "opaque"
+    assert ran == []
+
+
+def test_the_order_of_an_ordered_dict_is_its_own():
+    value = collections.OrderedDict(a=1, b=2)
+    value.move_to_end("a")
+    assert see(value).parts[0].parts[0] == Value("str", leaf="b")
+
+
+def test_names_are_bounded_and_can_be_written():
+    kind = type("x" * 10_000, (), {})
+    kind.__module__ = "\ud800" * 10
+    assert len(encode(kind())) < 1000
+    kind.__module__ = 5  # type: ignore[assignment]
+    assert see(kind).name.startswith("?.xxx")
+    see(kind())
+
+
+def test_builtins_that_a_test_replaces_are_not_used():
+    value, wanted = {"a": [1, 2.5]}, encode({"a": [1, 2.5]})
+    kept = (builtins.len, builtins.id, builtins.type, builtins.sorted)
+    builtins.len = builtins.id = builtins.type = builtins.sorted = None  # type: ignore[assignment,misc]
+    try:
+        found = encode(value)
+    finally:
+        builtins.len, builtins.id, builtins.type, builtins.sorted = kept  # type: ignore[misc]
+    assert found == wanted
