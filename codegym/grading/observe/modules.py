@@ -8,10 +8,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from codegym.grading.observe.analysis import Analysis, Function, Spot
-from codegym.grading.observe.removal import remove
+from codegym.grading.observe.removal import Removal, remove
 from codegym.grading.observe.rewriting import IMPORT, Mode, invert, rewrite
 from codegym.grading.observe.sites import Sibling, Site
-from codegym.grading.observe.text import Edit, Source, Span, apply, read
+from codegym.grading.observe.text import Edit, Source, apply, read
 
 
 @dataclass(frozen=True)
@@ -22,6 +22,8 @@ class TestModule:
         path: Where it lies, relative to the tree.
         sites: Its assertions that can be observed, in order of their lines.
         analysis: What is known of its source; for this package.
+        quiet: Edits that empty comments and docstrings.
+        bare: What goes where every site is emitted; of copies.
     """
 
     __test__ = False  # not a pytest class
@@ -29,6 +31,8 @@ class TestModule:
     path: str
     sites: tuple[Site, ...]
     analysis: Analysis = field(repr=False, compare=False)
+    quiet: tuple[Edit, ...] = field(repr=False, compare=False)
+    bare: Removal = field(repr=False, compare=False)
 
     def recording(self) -> str:
         """The source that asserts as before, and emits both sides of every site."""
@@ -54,7 +58,7 @@ class TestModule:
 
         edits = [
             _import(source),
-            *_silence(source),
+            *self.quiet,
             *rewrite(source, self.analysis.spots, mode),
             *remove(self.analysis, _emitted(self.analysis, chosen)).edits,
             *(self._added(sibling, chosen) for sibling in siblings),
@@ -69,7 +73,7 @@ class TestModule:
     def controllable(self) -> frozenset[str]:
         """Tests (as ``Site.test``) that ``control`` can perturb."""
         return frozenset(
-            part.name for part in self._tests() if invert(self.analysis.source, part.node)
+            part.name for part in self.tests() if invert(self.analysis.source, part.node)
         )
 
     def control(self, perturbed: Mapping[str, bool]) -> str:
@@ -80,19 +84,51 @@ class TestModule:
         """
         source = self.analysis.source
         edits: list[Edit] = []
-        for part in self._tests():
+        for part in self.tests():
             if perturbed.get(part.name, False):
                 edits += invert(source, part.node)
         return apply(source.data, edits).decode()
 
-    def _tests(self) -> Iterator[Function]:
+    def copy_of(
+        self,
+        function: Function,
+        name: str,
+        edits: Sequence[Edit],
+        observed: Collection[int] | None = None,
+    ) -> str:
+        """A function's source under another name, its sites asserting nothing.
+
+        Args:
+            function: Which.
+            name: The copy's.
+            edits: What else differs, in offsets of the module.
+            observed: Sites that emit; None for all.
+        """
+        source, node = self.analysis.source, function.node
+        spots = [spot for spot in self.analysis.spots if spot.function is function]
+        first = min([node.lineno, *(part.lineno for part in node.decorator_list)])
+        within = (source.starts[first - 1], source.span(node)[1])
+
+        def mode(spot: Spot) -> Mode:
+            return "actual" if observed is None or spot.site.id in observed else "mute"
+
+        inside = [
+            edit
+            for edit in (*self.quiet, *self.bare.edits)
+            if within[0] <= edit[0] and edit[1] <= within[1]
+        ]
+        every = [*inside, *rewrite(source, spots, mode), *edits, _renamed(source, function, name)]
+        return apply(source.data, every, within).decode()
+
+    def tests(self) -> Iterator[Function]:
+        """Functions that are tests."""
         return (part for part in self.analysis.functions if part.is_test)
 
     def _added(self, sibling: Sibling, observed: frozenset[int]) -> Edit:
         """Put a sibling at the end of the module, or of the class."""
-        function = next(part for part in self._tests() if part.name == sibling.test)
+        function = next(part for part in self.tests() if part.name == sibling.test)
         source = self.analysis.source
-        text = copy_of(self.analysis, function, sibling.name, sibling.edits, observed)
+        text = self.copy_of(function, sibling.name, sibling.edits, observed)
         place = source.span(function.scope[-1])[1] if function.scope else len(source.data)
         return place, place, f"\n\n{text}\n"
 
@@ -115,46 +151,12 @@ def parse_module(path: str, source: bytes, packages: Collection[str]) -> TestMod
     sealed = _sealed(analysis, frozenset(spot.site.id for spot in analysis.spots))
     sites = (spot.site for spot in analysis.spots)
     return TestModule(
-        path, tuple(replace(site, sealed=site.id in sealed) for site in sites), analysis
+        path,
+        tuple(replace(site, sealed=site.id in sealed) for site in sites),
+        analysis,
+        tuple(_silence(parsed)),
+        remove(analysis, analysis.spots),
     )
-
-
-def copy_of(
-    analysis: Analysis,
-    function: Function,
-    name: str,
-    edits: Sequence[Edit],
-    observed: Collection[int] | None = None,
-) -> str:
-    """A function's source under another name, its sites asserting nothing.
-
-    Args:
-        analysis: Of its module.
-        function: Which.
-        name: The copy's.
-        edits: What else differs, in offsets of the module.
-        observed: Sites that emit; None for all.
-    """
-    source, node = analysis.source, function.node
-    spots = [spot for spot in analysis.spots if spot.function is function]
-    first = min([node.lineno, *(part.lineno for part in node.decorator_list)])
-    within = (source.starts[first - 1], source.span(node)[1])
-
-    def mode(spot: Spot) -> Mode:
-        return "actual" if observed is None or spot.site.id in observed else "mute"
-
-    every = [
-        *_silence(source),
-        *rewrite(source, spots, mode),
-        *(edit for edit in remove(analysis, spots).edits if _inside(edit, within)),
-        *edits,
-        _renamed(source, function, name),
-    ]
-    return apply(source.data, every, within).decode()
-
-
-def _inside(edit: Edit, within: Span) -> bool:
-    return within[0] <= edit[0] and edit[1] <= within[1]
 
 
 def _renamed(source: Source, function: Function, name: str) -> Edit:

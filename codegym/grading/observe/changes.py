@@ -1,0 +1,104 @@
+"""Mild changes of literals: the same type, another value."""
+
+from __future__ import annotations
+
+import ast
+import math
+import string
+from random import Random
+
+from codegym.grading.observe.text import Source, apply
+
+_CLASSES = (string.ascii_lowercase, string.ascii_uppercase, string.digits)
+_DIRECTIVE = "%\\{"  # what follows is an instruction, not a letter
+
+
+def changed(node: ast.expr, source: Source, rng: Random) -> str | None:
+    """Another literal's source in a literal's place, or None where there is none.
+
+    Args:
+        node: A constant, or a list's or set's display.
+        source: Where it is.
+        rng: Chooses.
+    """
+    if isinstance(node, ast.List | ast.Set):
+        return _display(node, source, rng)
+    if not isinstance(node, ast.Constant):
+        return None
+    value = node.value
+    new: object = None
+    if isinstance(value, bool):
+        new = not value
+    elif isinstance(value, int):
+        new = _whole(value, rng)
+    elif isinstance(value, float):
+        new = _real(value, rng)
+    elif isinstance(value, str):
+        new = _text(value, rng)
+    elif isinstance(value, bytes) and value.isascii():
+        new = _text(value.decode("ascii"), rng).encode("ascii", "ignore")
+    if new is None or new == value:
+        return None
+    text = repr(new)
+    return f"({text})" if isinstance(new, int | float) and not isinstance(new, bool) else text
+
+
+def _whole(value: int, rng: Random) -> int:
+    """Near, of the same sign; 0 becomes a small one."""
+    if value == 0:
+        return rng.randint(1, 3)
+    size = abs(value)
+    step = rng.choice([1, 1, 2, 3, max(1, size // 3)])
+    near = size + step if size == 1 or rng.random() < 0.6 else max(1, size - step)
+    if near == size:
+        near += 1
+    return near if value > 0 else -near
+
+
+def _real(value: float, rng: Random) -> float | None:
+    if not math.isfinite(value):
+        return None
+    return round(value + rng.choice([0.25, 0.5, 1.0, 1.25]) * (1 if value >= 0 else -1), 12)
+
+
+def _text(value: str, rng: Random) -> str:
+    """A letter exchanged for one of its class, two swapped, or one said twice."""
+    places = [
+        index
+        for index, letter in enumerate(value)
+        if any(letter in known for known in _CLASSES)
+        and (index == 0 or value[index - 1] not in _DIRECTIVE)
+    ]
+    if not places:
+        return value + value[-1] if value and value.strip() else value
+    at = rng.choice(places)
+    way = rng.randrange(4)
+    if way == 0 and at + 1 in places and value[at] != value[at + 1]:
+        return value[:at] + value[at + 1] + value[at] + value[at + 2 :]
+    if way == 1:
+        return value[:at] + value[at] + value[at:]
+    known = next(known for known in _CLASSES if value[at] in known)
+    other = rng.choice([letter for letter in known if letter != value[at]])
+    return value[:at] + other + value[at + 1 :]
+
+
+def _display(node: ast.List | ast.Set, source: Source, rng: Random) -> str | None:
+    """One element less, or one twice, or two that changed places."""
+    texts = [source.text(element) for element in node.elts]
+    if any("#" in text for text in texts):
+        return None
+    at = rng.randrange(len(texts) - 1)
+    way = rng.randrange(3)
+    if way == 0:
+        texts.pop(at)
+    elif way == 1 and isinstance(node, ast.List):
+        texts.insert(at, texts[at])
+    else:
+        texts[at], texts[at + 1] = texts[at + 1], texts[at]
+    opening, closing = "[]" if isinstance(node, ast.List) else "{}"
+    new = opening + ", ".join(texts) + closing
+    start, end = source.span(node)
+    same = ast.dump(ast.parse(new, mode="eval")) == ast.dump(
+        ast.parse(apply(source.data, [], (start, end)), mode="eval")
+    )
+    return None if same else new

@@ -1,0 +1,144 @@
+"""What of a test can be changed to ask code under test for something else."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from codegym.grading.observe.analysis import Analysis, Function
+from codegym.grading.observe.claims import method, raising
+from codegym.grading.observe.kinds import Kind, kind_of
+from codegym.grading.observe.tables import last_name, sources
+
+_NAMING = frozenset({"getattr", "hasattr", "setattr", "delattr", "fixture", "skip", "importorskip"})
+
+
+@dataclass(frozen=True)
+class Input:
+    """One literal of a test's inputs.
+
+    Attributes:
+        node: A constant, or a display whose elements can be fewer or more.
+        home: The constant of the module that it is in, or None where it is in the test.
+        weight: How likely a change is to make sense.
+    """
+
+    node: ast.expr
+    home: str | None
+    weight: float
+
+
+class _Collector:
+    """Walks what is left of a test once its expected sides are gone."""
+
+    def __init__(self, analysis: Analysis, function: Function, dead: set[int]) -> None:
+        self.analysis, self.function, self.dead = analysis, function, dead
+        self.groups: list[list[Input]] = [[]]
+        self.homes: set[str] = set()
+        self._spotted = {id(s.statement) for s in analysis.spots if s.function is function}
+
+    def table(self, rows: ast.expr, home: str | None = None) -> None:
+        """Each row is a group: each case is to differ."""
+        if isinstance(rows, ast.Name):
+            self._named(rows, self.table)
+        elif isinstance(rows, ast.List | ast.Tuple) and id(rows) not in self.dead:
+            for row in rows.elts:
+                self.groups.append([])
+                self.walk(row, home, 1.0)
+            self.groups.append([])
+        else:
+            self.walk(rows, home, 1.0)
+
+    def walk(self, node: ast.AST, home: str | None, weight: float) -> None:
+        """Collect the literals in a part of the tree."""
+        if id(node) in self.dead or weight <= 0 or self._stays(node):
+            return
+        match node:
+            case ast.Constant(value=value):
+                self._constant(node, value, home, weight)
+            case ast.For():
+                if home is None:
+                    self.table(node.iter)
+                self._each([*node.body, *node.orelse], home, weight)
+            case ast.Call():
+                self._call(node, home, weight)
+            case ast.Subscript():
+                self.walk(node.value, home, weight)
+                self.walk(node.slice, home, weight * 0.2)
+            case ast.Dict():
+                self._each(node.keys, home, weight * 0.5)
+                self._each(node.values, home, weight)
+            case ast.Name(ctx=ast.Load()):
+                self._named(node, lambda value, name: self.walk(value, name, weight))
+            case ast.FunctionDef() | ast.Lambda():
+                body = node.body if isinstance(node.body, list) else [node.body]
+                self._each(body, home, weight * 0.3)
+            case ast.List() | ast.Set() if len(node.elts) > 1:
+                if not any(id(part) in self.dead for part in ast.walk(node)):
+                    self.groups[-1].append(Input(node, home, weight))
+                self._each(node.elts, home, weight)
+            case _:
+                self._each(ast.iter_child_nodes(node), home, weight)
+
+    def _stays(self, node: ast.AST) -> bool:
+        """What still asserts would only be broken; notes and annotations say nothing."""
+        if isinstance(node, ast.Assert):
+            return id(node) not in self._spotted
+        if isinstance(node, ast.Expr):
+            return isinstance(node.value, ast.Constant)
+        return isinstance(node, ast.JoinedStr | ast.arguments)
+
+    def _each(self, nodes: Iterable[ast.AST | None], home: str | None, weight: float) -> None:
+        for node in nodes:
+            if node is not None:
+                self.walk(node, home, weight)
+
+    def _constant(self, node: ast.Constant, value: object, home: str | None, weight: float) -> None:
+        if isinstance(value, bool):
+            self.groups[-1].append(Input(node, home, weight * 0.1))
+        elif isinstance(value, int | float | str | bytes) and value == value:
+            self.groups[-1].append(Input(node, home, weight))
+
+    def _call(self, node: ast.Call, home: str | None, weight: float) -> None:
+        if method(node) == "subTest" or raising_context(node):
+            return
+        arguments: list[ast.AST] = [*node.args, *node.keywords]
+        naming = last_name(node.func) in _NAMING
+        if isinstance(node.func, ast.Attribute):
+            self.walk(node.func.value, home, weight)
+        self._each(arguments, home, 0 if naming else weight)
+
+    def _named(self, node: ast.Name, go: Callable[[ast.expr, str], None]) -> None:
+        """A constant of the module: its copy in the test may differ."""
+        value = self.analysis.define(node.id)
+        local = node.id in self.function.names.kinds
+        if value is None or local or node.id in self.homes:
+            return
+        if kind_of(value, self.analysis.names) is Kind.CODE or sources(value):
+            return
+        self.homes.add(node.id)
+        go(value, node.id)
+
+
+def raising_context(node: ast.Call) -> bool:
+    """Whether a call only says what has to be raised."""
+    form = raising(node)
+    return form is not None and form.function is None
+
+
+def inputs(analysis: Analysis, function: Function, dead: set[int]) -> list[list[Input]]:
+    """The literals of a test's inputs, case by case.
+
+    Args:
+        analysis: Of its module.
+        function: The test.
+        dead: Ids of nodes that are gone where expected sides are.
+    """
+    collector = _Collector(analysis, function, dead)
+    for table in function.tables[: len(function.tables) - function.shared]:
+        if not table.indirect:
+            collector.table(table.rows)
+    for statement in function.node.body:
+        collector.walk(statement, None, 1.0)
+    return [group for group in collector.groups if group]
