@@ -25,6 +25,7 @@ MAX_DEPTH = 5
 _SHORTEST = 12
 _STEP_BYTES = 64 << 10
 
+_CONTROLS = bytes({*range(32)} - {*b"\t\n\r\f\x1b"})
 _LETTERS_IN_A_ROW = 8
 _DIGITS = rb"[A-Za-z0-9+/_-]"
 _CLASS = bytes(bool(re.match(_DIGITS, bytes([code]))) for code in range(256))
@@ -47,19 +48,21 @@ class View:
 
 
 class _Stream(Protocol):
-    eof: bool
-    unused_data: bytes
-
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
     def decompress(self, data: bytes, max_length: int = ..., /) -> bytes: ...
 
 
+_LEVELS = (0x01, 0x5E, 0x9C, 0xDA)
 #: How streams begin, each with what it is called and what opens it; a zip's has a header first.
 _OPENERS: dict[bytes, tuple[str, Callable[[], _Stream]]] = {
     b"\x1f\x8b\x08": ("gzip", lambda: zlib.decompressobj(31)),
     b"BZh": ("bzip2", bz2.BZ2Decompressor),
     b"\xfd7zXZ\x00": ("xz", lzma.LZMADecompressor),
     b"PK\x03\x04": ("zip", lambda: zlib.decompressobj(-15)),
-    **{bytes([0x78, second]): ("zlib", zlib.decompressobj) for second in (0x01, 0x5E, 0x9C, 0xDA)},
+    **{bytes([0x78, level]): ("zlib", lambda: zlib.decompressobj(15)) for level in _LEVELS},
 }
 
 
@@ -83,7 +86,7 @@ def views(data: bytes) -> Iterator[View]:
 def _within(data: bytes) -> Iterator[tuple[str, bytes]]:
     if _is_wide(data):
         yield "UTF-16 or UTF-32", data.replace(b"\0", b"")
-    if b"\\" in data and _ESCAPE.search(data):
+    if b"\\" in data and _is_text(data) and _ESCAPE.search(data):
         yield "escapes", _ESCAPE.sub(_unescaped, data)
     yield from _text_runs(data)
     if data.startswith(b"\x5d\x00\x00"):
@@ -97,6 +100,11 @@ def _within(data: bytes) -> Iterator[tuple[str, bytes]]:
     at = data.find(PACK_MAGIC)
     if at >= 0:
         yield from _packed(data, at)
+
+
+def _is_text(data: bytes) -> bool:
+    head = data[:_STEP_BYTES]
+    return b"\0" not in data and len(head.translate(None, _CONTROLS)) == len(head)
 
 
 def _is_wide(data: bytes) -> bool:

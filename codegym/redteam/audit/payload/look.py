@@ -7,16 +7,21 @@ the channel: one line of JSON each, followed by as many bytes as its ``body`` sa
 nothing of what is looked for, and judges nothing.
 """
 
+from __future__ import annotations
+
 import errno
 import hashlib
 import json
 import os
 import stat
 import sys
+from typing import IO, Any
 
 LIVE_BYTES = 1 << 20
 HELD_BYTES = 16 << 20
 MEMORY_BYTES = 48 << 20
+#: Devices and inodes of what was told of.
+Seen = set[tuple[int, int]]
 #: What blocks, acts, or never ends when it is read.
 SKIPPED = {
     *("mem", "pagemap", "clear_refs", "kmsg", "kcore", "sysrq-trigger", "kpagecount", "kpageflags"),
@@ -24,7 +29,7 @@ SKIPPED = {
 }
 
 
-def main():
+def main() -> None:
     """Answer one request."""
     mode, channel = sys.argv[1], int(sys.argv[2])
     with open(channel, "wb", closefd=False) as out:
@@ -38,16 +43,16 @@ def main():
         tell(out, end=True)
 
 
-def tell(out, body=None, **fields):
+def tell(out: IO[bytes], body: bytes | None = None, **fields: Any) -> None:
     """Write one record."""
     if body is not None:
         fields["body"] = len(body)
     out.write(json.dumps(fields).encode() + b"\n" + (body or b""))
 
 
-def listing(out):
+def listing(out: IO[bytes]) -> None:
     """Tell of all files and processes."""
-    seen = set()
+    seen: Seen = set()
     walk(out, "/", seen)
     for pid in sorted(filter(str.isdigit, os.listdir("/proc")), key=int):
         process(out, pid, seen)
@@ -55,7 +60,7 @@ def listing(out):
     proc(out, "/proc/self/net")
 
 
-def walk(out, top, seen):
+def walk(out: IO[bytes], top: str, seen: Seen) -> None:
     """Tell of all below a folder, links not followed, other mounts too."""
     pending = [top]
     while pending:
@@ -77,7 +82,7 @@ def walk(out, top, seen):
                 pending.append(path)
 
 
-def entry(out, path, seen):
+def entry(out: IO[bytes], path: str, seen: Seen) -> bool:
     """Tell of one entry; returns whether it is a folder."""
     try:
         status = os.lstat(path)
@@ -97,7 +102,7 @@ def entry(out, path, seen):
     return False
 
 
-def attributes(path):
+def attributes(path: str) -> dict[str, Any]:
     """Extended attributes of a path, in hexadecimal."""
     try:
         names = os.listxattr(path, follow_symlinks=False)
@@ -107,7 +112,7 @@ def attributes(path):
     return {"attributes": found} if found else {}
 
 
-def hashed(path):
+def hashed(path: str) -> tuple[int, str]:
     """Size and hash of a file."""
     digest, size = hashlib.sha256(), 0
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
@@ -120,7 +125,7 @@ def hashed(path):
     return size, digest.hexdigest()
 
 
-def read(path, offset, length):
+def read(path: str, offset: int, length: int) -> bytes:
     """Part of a file."""
     try:
         with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
@@ -130,7 +135,7 @@ def read(path, offset, length):
         return b""  # gone since it was listed: the hash tells
 
 
-def process(out, pid, seen):
+def process(out: IO[bytes], pid: str, seen: Seen) -> None:
     """Tell of one process: its files in /proc, its root, its descriptors."""
     base = "/proc/" + pid
     try:
@@ -152,7 +157,7 @@ def process(out, pid, seen):
         held(out, f"{base}/fd/{descriptor}", seen)
 
 
-def walk_other(out, link, seen):
+def walk_other(out: IO[bytes], link: str, seen: Seen) -> None:
     """Walk a process's folder where it is none that was walked."""
     try:
         status = os.stat(link)
@@ -162,7 +167,7 @@ def walk_other(out, link, seen):
         walk(out, link + "/.", seen)
 
 
-def held(out, link, seen):
+def held(out: IO[bytes], link: str, seen: Seen) -> None:
     """A descriptor of a process: its name, and its content where no path leads to it."""
     try:
         tell(out, path=link, kind="link", target=os.readlink(link))
@@ -181,7 +186,7 @@ def held(out, link, seen):
             tell(out, path=link, kind="unread", why=reason(error))
 
 
-def proc(out, folder):
+def proc(out: IO[bytes], folder: str) -> None:
     """Files of the kernel's that are of no process."""
     try:
         names = sorted(os.listdir(folder))
@@ -197,7 +202,7 @@ def proc(out, folder):
             live(out, path, name)
 
 
-def live(out, path, name, bound=LIVE_BYTES):
+def live(out: IO[bytes], path: str, name: str, bound: int = LIVE_BYTES) -> None:
     """A file whose content is made when it is read, or that has no path."""
     if name in SKIPPED:
         return
@@ -217,7 +222,7 @@ def live(out, path, name, bound=LIVE_BYTES):
     tell(out, b"".join(parts), path=path, kind="live")
 
 
-def memory(out, pid):
+def memory(out: IO[bytes], pid: str) -> None:
     """Tell what is in a process's writable memory."""
     try:
         with open(f"/proc/{pid}/maps") as maps, open(f"/proc/{pid}/mem", "rb", 0) as mem:
@@ -241,7 +246,7 @@ def memory(out, pid):
         tell(out, path=f"/proc/{pid}/mem", kind="unread", why=reason(error))
 
 
-def reason(error):
+def reason(error: OSError) -> str:
     """An error in words."""
     return os.strerror(error.errno or 0)
 
