@@ -10,6 +10,7 @@ from random import Random
 from codegym.grading.observe.text import Source, apply
 
 _CLASSES = (string.ascii_lowercase, string.ascii_uppercase, string.digits)
+_BRACKETS = {ast.List: "[]", ast.Set: "{}", ast.Tuple: "()"}
 _DIRECTIVE = "%\\{"  # what follows is an instruction, not a letter
 
 
@@ -17,11 +18,11 @@ def changed(node: ast.expr, source: Source, rng: Random) -> str | None:
     """Another literal's source in a literal's place, or None where there is none.
 
     Args:
-        node: A constant, or a list's or set's display.
+        node: A constant, or the display of a list, set or tuple.
         source: Where it is.
         rng: Chooses.
     """
-    if isinstance(node, ast.List | ast.Set):
+    if isinstance(node, ast.List | ast.Set | ast.Tuple):
         return _display(node, source, rng)
     if not isinstance(node, ast.Constant):
         return None
@@ -44,15 +45,11 @@ def changed(node: ast.expr, source: Source, rng: Random) -> str | None:
 
 
 def _whole(value: int, rng: Random) -> int:
-    """Near, of the same sign; 0 becomes a small one."""
-    if value == 0:
-        return rng.randint(1, 3)
+    """Of the same sign and about the same size; 0 becomes a small one."""
     size = abs(value)
-    step = rng.choice([1, 1, 2, 3, max(1, size // 3)])
-    near = size + step if size == 1 or rng.random() < 0.6 else max(1, size - step)
-    if near == size:
-        near += 1
-    return near if value > 0 else -near
+    near = rng.choice([size + 1, size + 2, rng.randint(1, 2 * size + 2)])
+    near += near == size
+    return -near if value < 0 else near
 
 
 def _real(value: float, rng: Random) -> float | None:
@@ -62,7 +59,7 @@ def _real(value: float, rng: Random) -> float | None:
 
 
 def _text(value: str, rng: Random) -> str:
-    """A letter exchanged for one of its class, two swapped, or one said twice."""
+    """Letters exchanged for others of their class, two swapped, or one said twice."""
     places = [
         index
         for index, letter in enumerate(value)
@@ -70,19 +67,21 @@ def _text(value: str, rng: Random) -> str:
         and (index == 0 or value[index - 1] not in _DIRECTIVE)
     ]
     if not places:
-        return value + value[-1] if value and value.strip() else value
+        return value + value[-1] if value.strip() else value
     at = rng.choice(places)
-    way = rng.randrange(4)
+    way = rng.randrange(5)
     if way == 0 and at + 1 in places and value[at] != value[at + 1]:
         return value[:at] + value[at + 1] + value[at] + value[at + 2 :]
     if way == 1:
         return value[:at] + value[at] + value[at:]
-    known = next(known for known in _CLASSES if value[at] in known)
-    other = rng.choice([letter for letter in known if letter != value[at]])
-    return value[:at] + other + value[at + 1 :]
+    letters = list(value)
+    for place in places if way == 2 else [at]:
+        known = next(known for known in _CLASSES if value[place] in known)
+        letters[place] = rng.choice([letter for letter in known if letter != value[place]])
+    return "".join(letters)
 
 
-def _display(node: ast.List | ast.Set, source: Source, rng: Random) -> str | None:
+def _display(node: ast.List | ast.Set | ast.Tuple, source: Source, rng: Random) -> str | None:
     """One element less, or one twice, or two that changed places."""
     texts = [source.text(element) for element in node.elts]
     if any("#" in text for text in texts):
@@ -91,12 +90,12 @@ def _display(node: ast.List | ast.Set, source: Source, rng: Random) -> str | Non
     way = rng.randrange(3)
     if way == 0:
         texts.pop(at)
-    elif way == 1 and isinstance(node, ast.List):
+    elif way == 1:
         texts.insert(at, texts[at])
     else:
         texts[at], texts[at + 1] = texts[at + 1], texts[at]
-    opening, closing = "[]" if isinstance(node, ast.List) else "{}"
-    new = opening + ", ".join(texts) + closing
+    brackets = _BRACKETS[type(node)]
+    new = brackets[0] + ", ".join(texts) + ("," if len(texts) == 1 else "") + brackets[1]
     start, end = source.span(node)
     same = ast.dump(ast.parse(new, mode="eval")) == ast.dump(
         ast.parse(apply(source.data, [], (start, end)), mode="eval")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from codegym.grading.observe.analysis import Analysis, Function
 from codegym.grading.observe.claims import method, raising
 from codegym.grading.observe.kinds import Kind, kind_of
-from codegym.grading.observe.tables import last_name, sources
+from codegym.grading.observe.tables import last_name
 
 _NAMING = frozenset({"getattr", "hasattr", "setattr", "delattr", "fixture", "skip", "importorskip"})
 
@@ -45,7 +45,8 @@ class _Collector:
         elif isinstance(rows, ast.List | ast.Tuple) and id(rows) not in self.dead:
             for row in rows.elts:
                 self.groups.append([])
-                self.walk(row, home, 1.0)
+                cells = row.elts if isinstance(row, ast.Tuple) else [row]
+                self._each(cells, home, 1.0)
             self.groups.append([])
         else:
             self.walk(rows, home, 1.0)
@@ -74,9 +75,11 @@ class _Collector:
             case ast.FunctionDef() | ast.Lambda():
                 body = node.body if isinstance(node.body, list) else [node.body]
                 self._each(body, home, weight * 0.3)
-            case ast.List() | ast.Set() if len(node.elts) > 1:
-                if not any(id(part) in self.dead for part in ast.walk(node)):
-                    self.groups[-1].append(Input(node, home, weight))
+            case ast.List(ctx=ast.Load()) | ast.Set() | ast.Tuple(ctx=ast.Load()):
+                whole = not any(id(part) in self.dead for part in ast.walk(node))
+                if whole and len(node.elts) > 1:
+                    likely = weight * (0.4 if isinstance(node, ast.Tuple) else 1)
+                    self.groups[-1].append(Input(node, home, likely))
                 self._each(node.elts, home, weight)
             case _:
                 self._each(ast.iter_child_nodes(node), home, weight)
@@ -115,7 +118,7 @@ class _Collector:
         local = node.id in self.function.names.kinds
         if value is None or local or node.id in self.homes:
             return
-        if kind_of(value, self.analysis.names) is Kind.CODE or sources(value):
+        if go != self.table and kind_of(value, self.analysis.names) is Kind.CODE:
             return
         self.homes.add(node.id)
         go(value, node.id)

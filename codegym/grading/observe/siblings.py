@@ -69,7 +69,7 @@ def _choose(
     for index, group in enumerate(groups):
         if index != sure and rng.random() >= share:
             continue
-        for _ in range(rng.choice([1, 1, 2])):
+        for _ in range(rng.choice([1, 2, 4])):
             picked = rng.choices(group, [part.weight for part in group])[0]
             new = changed(picked.node, module.analysis.source, rng)
             if new is None:
