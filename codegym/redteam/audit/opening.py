@@ -56,6 +56,7 @@ class _Stream(Protocol):
 
 
 _LEVELS = (0x01, 0x5E, 0x9C, 0xDA)
+_Deflated = type(zlib.decompressobj())
 #: How streams begin, each with what it is called and what opens it; a zip's has a header first.
 _OPENERS: dict[bytes, tuple[str, Callable[[], _Stream]]] = {
     b"\x1f\x8b\x08": ("gzip", lambda: zlib.decompressobj(31)),
@@ -139,12 +140,17 @@ def _text_runs(data: bytes) -> Iterator[tuple[str, bytes]]:
             hexes += [binascii.unhexlify(run[at : len(run) - (len(run) - at) % 2]) for at in (0, 1)]
         if run.lower() != run:  # else it is a name, or a line drawn with dashes
             text = run.translate(_URL)
-            ends = (len(text) - (len(text) - at) % 4 for at in range(4))
-            base += [binascii.a2b_base64(text[at:end]) for at, end in enumerate(ends)]
+            base += [_from_base64(text[at:]) for at in range(4)]
     if base:
         yield "base64", b"\n".join(base)
     if hexes:
         yield "hexadecimal", b"\n".join(hexes)
+
+
+def _from_base64(text: bytes) -> bytes:
+    """Decode digits without their padding; a last one that stands alone is none."""
+    whole = text[: len(text) - (len(text) % 4 == 1)]
+    return binascii.a2b_base64(whole + b"=" * (-len(whole) % 4))
 
 
 def _runs(data: bytes) -> Iterator[bytes]:
@@ -177,16 +183,28 @@ def _inflated(data: bytes, at: int, stream: _Stream) -> tuple[bytes, int]:
     """All that comes out, up to the first fault; and the end of what went in."""
     parts: list[bytes] = []
     size = 0
-    try:
-        while not stream.eof and at < len(data) and size < MAX_BYTES:
-            chunk = data[at : at + _STEP_BYTES]
+    while not stream.eof and at < len(data) and size < MAX_BYTES:
+        chunk = data[at : at + _STEP_BYTES]
+        before = stream.copy() if isinstance(stream, _Deflated) else None
+        try:
             part = stream.decompress(chunk, MAX_BYTES - size)
-            at += len(chunk) - len(stream.unused_data)
-            parts.append(part)
-            size += len(part)
-    except (zlib.error, lzma.LZMAError, OSError, EOFError, ValueError):
-        return b"".join(parts), 0
+        except (zlib.error, lzma.LZMAError, OSError, EOFError, ValueError):
+            return b"".join([*parts, *_salvaged(chunk, before)]), 0
+        at += len(chunk) - len(stream.unused_data)
+        parts.append(part)
+        size += len(part)
     return b"".join(parts), at
+
+
+def _salvaged(chunk: bytes, stream: _Stream | None) -> Iterator[bytes]:
+    """What comes out before a fault, byte by byte: a wrong checksum comes after all of it."""
+    if stream is None:
+        return
+    for at in range(len(chunk)):
+        try:
+            yield stream.decompress(chunk[at : at + 1])
+        except zlib.error:
+            return
 
 
 def _packed(data: bytes, at: int) -> Iterator[tuple[str, bytes]]:

