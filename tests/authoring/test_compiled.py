@@ -15,8 +15,10 @@ from codegym.authoring.packages import compiled
 from codegym.authoring.packages.compiled import native_part, read_compiled
 from codegym.authoring.packages.services import read_declaration
 from codegym.errors import DataError, UsageError
+from codegym.grading.paths import cross
+from codegym.grading.scene import Scene
 from codegym.tasks.sources import environment
-from codegym.types import File
+from codegym.types import Change, File, Manifest
 
 SUFFIX = sysconfig.get_config_var("EXT_SUFFIX")
 TAG = f"cp{sys.version_info[0]}{sys.version_info[1]}"
@@ -135,7 +137,11 @@ async def test_a_package_with_a_wheel(setting, sdist, serve_files, at_home):
     assert (added.tests, added.excluded) == (2, {})
     home = environment("halves")
     assert list(home.generated) == [f"src/halves/{name}{SUFFIX}"]
-    assert "*.so" in home.edits.protected
+    kept = {path: File(file.read_bytes()) for path, file in home.generated.items()}
+    scene = Scene.of(home, home.suite("unit"), kept, kept)
+    edits = [Change(f"src/halves/{one}{SUFFIX}", b"forged") for one in (name, "twin", "new")]
+    crossing = cross(Manifest(tuple(edits)), scene)
+    assert (crossing.changes, len(crossing.refused)) == ((), 3)  # as it was, and no other
     assert f"`{WHEEL}`, sha256" in (home.folder / "README.md").read_text()
 
 
