@@ -43,6 +43,10 @@ def _leaf(value: Value) -> Any:
     return value.leaf
 
 
+def _bytes(value: Value) -> bytes:
+    return value.leaf if isinstance(value.leaf, bytes) else b""
+
+
 def _complex(value: Value) -> complex:
     real, imaginary = (float.fromhex(str(part.leaf)) for part in value.parts)
     return complex(real, imaginary)
@@ -106,7 +110,7 @@ _KINDS: dict[str, Callable[[Value], Any]] = {
     "int": lambda value: value.leaf,
     "str": lambda value: value.leaf,
     "bytes": lambda value: value.leaf,
-    "bytearray": lambda value: bytearray(value.leaf),
+    "bytearray": lambda value: bytearray(_bytes(value)),
     "float": lambda value: float.fromhex(str(value.leaf)),
     "complex": _complex,
     "constant": lambda value: _CONSTANTS[value.name],

@@ -19,6 +19,7 @@ from codegym.grading.observe.equality import (
     equal,
     form,
     forms,
+    items,
     stripped,
 )
 from codegym.grading.observe.natures import class_names, is_instance, truth
@@ -102,10 +103,14 @@ def _order(op: str, actual: Value, expected: Value, gold: Value | None) -> bool:
             if not equal(mine, meant, beside):
                 return _order(op, stripped(mine), stripped(meant), beside)
         return bool(_ORDERS[op](len(actual.parts), len(expected.parts)))
+    if actual.name == expected.name == "collections.deque":
+        beside = gold.parts[0] if gold is not None and gold.name == actual.name else None
+        return _order(op, actual.parts[0], expected.parts[0], beside)
     try:
-        if actual.kind in SETS and expected.kind in SETS:
-            mine, meant = forms(actual.parts, gold), forms(expected.parts)
-            return bool(_ORDERS[op](mine.keys(), meant.keys()))
+        elements, others = items(actual), items(expected)
+        if elements is not None and others is not None:
+            found, meant_ones = forms(elements, gold).keys(), forms(others).keys()
+            return bool(_ORDERS[op](found, meant_ones))
         return bool(_ORDERS[op](atom(actual), atom(expected)))
     except (NoAtomError, NoKeyError, TypeError, ArithmeticError, DecimalException):
         return False

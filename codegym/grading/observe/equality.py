@@ -78,7 +78,7 @@ def equal(actual: Value, expected: Value, gold: Value | None) -> bool:
             return False
         pair = (_without_zeros(mine), _without_zeros(meant)) if count else (mine, meant)
         return _dicts(*pair, theirs)
-    if _items(mine) is not None and _items(meant) is not None:
+    if items(mine) is not None and items(meant) is not None:
         return _sets(mine, meant, theirs)
     if mine.kind == meant.kind in {"list", "tuple", "slice", "fields"} or _is_standard(mine, meant):
         return _parts(mine, meant, theirs)
@@ -159,7 +159,7 @@ def _without_zeros(counter: Value) -> Value:
     return Value("dict", parts=tuple(kept))
 
 
-def _items(value: Value) -> tuple[Value, ...] | None:
+def items(value: Value) -> tuple[Value, ...] | None:
     """The elements of a set, or of a dict's keys."""
     if value.kind in SETS:
         return value.parts
@@ -178,14 +178,14 @@ def forms(values: Iterable[Value], gold: Value | None = _TRUSTED) -> dict[Hashab
     """
     found = {form(value): value for value in values}
     if gold is not _TRUSTED:
-        theirs = {} if gold is None else forms(_items(gold) or ())
+        theirs = {} if gold is None else forms(items(gold) or ())
         if not all(admitted(value, theirs.get(key)) for key, value in found.items()):
             raise NoKeyError("a type of someone's own")
     return found
 
 
 def _sets(actual: Value, expected: Value, gold: Value | None) -> bool:
-    mine, meant = _items(actual) or (), _items(expected) or ()
+    mine, meant = items(actual) or (), items(expected) or ()
     try:
         found = forms(mine, gold)
         return found.keys() == forms(meant).keys() and len(found) == len(mine)
@@ -225,8 +225,8 @@ def form(value: Value) -> Hashable:
     if value.kind in SETS:
         return ("set", frozenset(map(form, value.parts)))
     if value.kind == "dict":
-        keys, items = map(form, value.parts[::2]), map(form, value.parts[1::2])
-        return ("dict", frozenset(zip(keys, items, strict=True)))
+        keys, parts = map(form, value.parts[::2]), map(form, value.parts[1::2])
+        return ("dict", frozenset(zip(keys, parts, strict=True)))
     if value.kind == "range":
         return ("range", repr(_range(value)) if len(_range(value)) else "")
     try:
