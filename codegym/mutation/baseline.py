@@ -24,7 +24,7 @@ REPEATS = 3
 UNSTEADY = "does not end alike every time when several suites run at once"
 PROCESSES = "starts processes, so the load of the machine decides how it ends"
 
-_VERSION = "2"
+_VERSION = "3"
 _RECORD = "baseline.json"
 #: Recording makes a suite this much slower, at worst.
 _SLOWER = 20.0
@@ -37,6 +37,7 @@ class Baseline:
     Attributes:
         ready: Its newest commit, made ready as if it were a task.
         seconds: Each test that passes every time, to how long it takes.
+        start_sec: Wall time of a run before and between its tests.
         suite_sec: Wall time of one run of the suite.
         coverage: Which tests run which lines, or None where the suite's runner cannot say.
         left_out: Tests that may pass, and that no task asks for, to the reason.
@@ -44,6 +45,7 @@ class Baseline:
 
     ready: Ready
     seconds: Mapping[str, float]
+    start_sec: float
     suite_sec: float
     coverage: Coverage | None
     left_out: Mapping[str, str] = field(default_factory=dict)
@@ -55,8 +57,7 @@ class Baseline:
 
     def expected_sec(self, ids: frozenset[str]) -> float:
         """How long a run of some tests takes, with the start of the runner."""
-        start = max(0.0, self.suite_sec - sum(self.seconds.values()))
-        return start + sum(self.seconds[one] for one in ids)
+        return self.start_sec + sum(self.seconds[one] for one in ids)
 
 
 async def measure(
@@ -114,6 +115,7 @@ def _head(environment: Environment, suite: Suite) -> Task:
 @dataclass(frozen=True, slots=True)
 class _Measured:
     seconds: Mapping[str, float]
+    start_sec: float
     suite_sec: float
     coverage: Mapping[str, Mapping[str, frozenset[int]]] | None
     left_out: Mapping[str, str]
@@ -147,8 +149,15 @@ async def _measured(
             for test_id, found in runner.lines(report).items()
             if not test_id or test_id in passing
         }
-    suite_sec = max(run.result.seconds for run in plain)
-    return _Measured(_durations(plain, passing), suite_sec, coverage, left_out)
+    return _Measured(
+        seconds=_durations(plain, passing),
+        start_sec=max(
+            run.result.seconds - sum(one.seconds for one in run.records) for run in plain
+        ),
+        suite_sec=max(run.result.seconds for run in plain),
+        coverage=coverage,
+        left_out=left_out,
+    )
 
 
 def _passing(name: str, observed: Observed) -> frozenset[str]:
@@ -179,6 +188,7 @@ def _write(path: Path, measured: _Measured) -> None:
         }
     found = {
         "seconds": measured.seconds,
+        "start_sec": measured.start_sec,
         "suite_sec": measured.suite_sec,
         "coverage": coverage,
         "left_out": measured.left_out,
@@ -194,4 +204,4 @@ def _read(path: Path, ready: Ready) -> Baseline:
             for test_id, files in found["coverage"].items()
         }
     )
-    return Baseline(ready, found["seconds"], found["suite_sec"], coverage, found["left_out"])
+    return Baseline(ready, **found | {"coverage": coverage})
