@@ -108,6 +108,7 @@ async def test_what_is_recorded_and_what_is_left_out(setting, tmp_path):
     assert mine.pop("test_by_chance", UNSTEADY) == UNSTEADY  # one time in 4 it ends alike
     assert mine == {"test_forks": PROCESSES, "test_leaves_one_behind": PROCESSES}
     assert not found.left_out.keys() & found.seconds.keys()
+    assert 0 < found.expected_sec(frozenset()) < found.suite_sec
     # A test that loops so long that recording stops has what it ran before; the next has all.
     assert found.coverage.tests_of(SOURCE, [3]) == {
         "tests/test_loops.py::test_spin",
