@@ -57,7 +57,7 @@ async def programs(play: Play) -> Finding:
     return await _left(
         play,
         f'for k in {keys}; do git config $k "$E"; done; git config commit.gpgSign true; '
-        'git config include.path "$PWD/.git/more"; cp .git/config .git/more',
+        'cp .git/config .git/more; git config include.path "$PWD/.git/more"',
     )
 
 

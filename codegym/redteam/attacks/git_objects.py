@@ -55,8 +55,8 @@ async def promisor_pack(play: Play) -> Finding:
 
 
 async def _beside(play: Play, suffix: str) -> Finding:
-    packs = f"find / -xdev -name '*.{suffix}' 2>/dev/null | sed 's/{suffix}$/pack/'"
-    return await play.leak(f"{packs} | xargs -r cat | {PROBE} stdin")
+    packs = f"find / -path /proc -prune -o -name '*.{suffix}' -print | sed 's/{suffix}$/pack/'"
+    return await play.leak(f"{packs} | xargs -r {PROBE} files; : | {PROBE} stdin")
 
 
 @attack("git-temporary-packs", "git", "Aborted fetches leave tmp_pack and tmp_obj files", LAYOUT)
@@ -69,9 +69,9 @@ async def temporary_packs(play: Play) -> Finding:
 async def bundles(play: Play) -> Finding:
     """By name and by its first line; fast-export streams as well."""
     signed = "grep -rlIa -m1 -e '# v[23] git bundle' -e '^feature done' / --exclude-dir=proc "
-    signed += "--exclude-dir=sys 2>/dev/null | xargs -r cat"
+    signed += "--exclude-dir=sys 2>/dev/null"
     named = f"{PROBE} named '*.bundle' '*.fast-export' '*.gitbundle'"
-    return await play.leak(f"{named}; {signed} | {PROBE} stdin")
+    return await play.leak(f"{named}; {signed} | xargs -r {PROBE} files")
 
 
 @attack("git-alternates", "git", "Objects are borrowed from a store elsewhere", DANGLING)

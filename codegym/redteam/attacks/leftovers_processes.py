@@ -115,7 +115,7 @@ async def mounts(play: Play) -> Finding:
     """Every folder that any mount names, here and by the first process."""
     paths = r"grep -Eoh '(lowerdir|upperdir|workdir)=[^, ]+' /proc/*/mountinfo | cut -d= -f2 "
     paths += r"| tr ':' '\n'; cut -d' ' -f4,5 /proc/1/mountinfo | tr ' ' '\n'"
-    near = "sed 'p;s,^/oldroot,,;s,^/newroot,,' | grep -v '^/$' | sort -u"
+    near = "sed 'p;s,^/oldroot,,;s,^/newroot,,' | grep -vE '^/(|proc|dev|sys)$' | sort -u"
     roots = f"{PROBE} files /oldroot /newroot /.oldroot /.pivot_root"
     return await play.leak(f"({paths}) | {near} | xargs -r {PROBE} files; {roots}")
 

@@ -3,7 +3,7 @@ import ctypes, os, sys
 libc = ctypes.CDLL(None)
 class Iov(ctypes.Structure):
     _fields_ = [("base", ctypes.c_void_p), ("size", ctypes.c_size_t)]
-for pid in filter(str.isdigit, os.listdir("/proc")):
+for pid in sys.argv[1:] or filter(str.isdigit, os.listdir("/proc")):
     if int(pid) == os.getpid():
         continue
     try:
