@@ -20,6 +20,7 @@ from codegym.grading.observe.equality import (
     form,
     forms,
     items,
+    own_types,
     stripped,
 )
 from codegym.grading.observe.natures import class_names, is_instance, truth
@@ -152,15 +153,15 @@ def _contains(container: Value, item: Value, gold: Value, forwards: bool) -> boo
             return None
     if forwards:
         return any(equal(item, part, gold) for part in parts)
-    peers = [part for part in stripped(gold).parts if part.kind == "sub" or part.name]
+    peers = [part for part in stripped(gold).parts if own_types(part)]
     return any(_is_part(part, item, peers) for part in parts)
 
 
 def _is_part(part: Value, item: Value, peers: Sequence[Value]) -> bool:
     """Whether an untrusted part is the item; of a type of someone's own, if gold has such parts."""
-    if accepted(part, None):
+    if not own_types(part):
         return equal(part, item, None)
-    return any(accepted(part, peer) and equal(part, item, peer) for peer in peers)
+    return any(admitted(part, peer) and equal(part, item, peer) for peer in peers)
 
 
 def _hashable(value: Value) -> bool:

@@ -10,7 +10,7 @@ import json
 import re
 import types
 import zoneinfo
-from typing import ClassVar
+from typing import ClassVar, Generic, TypeVar
 from unittest import mock
 
 import numpy as np
@@ -22,6 +22,7 @@ from codegym.grading.observe.values import known
 from codegym.types import Value
 
 MAX_CHARS = 66_000
+T = TypeVar("T")
 
 
 @given(values)
@@ -409,6 +410,15 @@ def test_what_else_is_known(value):
 )
 def test_what_is_opaque(value):
     assert see(value).kind == "opaque"
+
+
+class Boxed(Generic[T]):
+    expected = rel = abs = nan_ok = 1
+
+
+def test_what_has_a_type_parameter_is_not_approximate():
+    assert see(Boxed()).kind == "opaque"
+    assert see(pytest.approx([1])).kind == see(pytest.approx({"a": 1})).kind == "approx"
 
 
 def test_a_zone_of_someones_own_is_opaque():

@@ -155,7 +155,7 @@ class Caught:
         value: BaseException | None,
         trace: TracebackType | None,
     ) -> bool:
-        if isinstance(value, _ENDINGS):
+        if kind is not None and issubclass(kind, _ENDINGS):
             return False
         self._hear(value)
         if value is not None:
