@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from codegym.grading.observe.agreement import EXACT, agree, sibling_agrees, steady
+from codegym.grading.observe.guessing import bits
 from codegym.grading.observe.modules import TestModule
 from codegym.grading.observe.recording import (
     Pair,
@@ -21,7 +22,8 @@ from codegym.grading.observe.values import known
 from codegym.types import Evidence, Outcome, TestOutcome, Value
 
 Sites = Mapping[str, Mapping[int, Site]]
-KEPT_SIBLINGS = 3
+#: Of a function's siblings, so many are kept; more of them where their values are easily guessed.
+KEPT_SIBLINGS, MOST_SIBLINGS, ENOUGH_BITS = 3, 6, 24.0
 
 
 @dataclass(frozen=True)
@@ -151,20 +153,21 @@ def keep_siblings(
         runs: On the solved tree, of sources with the siblings.
     """
     seen = {value for test in originals for value in _exact(test.pairs, sites)}
-    good = passing(runs)
+    good, lacking = passing(runs), 0.0
     kept: list[Sibling] = []
     for candidate in candidates:
+        if len(kept) >= (KEPT_SIBLINGS if lacking >= ENOUGH_BITS else MOST_SIBLINGS):
+            break
         keys = [sibling_key(path, candidate, test.key) for test in originals]
         if not good.issuperset(keys):
             continue
         tests = tuple(TestRecord(key, runs[0].pairs(key, sites)) for key in keys)
         new = {value for test in tests for value in _exact(test.pairs, sites)} - seen
-        alike = zip(originals, tests, strict=True)
-        if new and all(_alike(*two, sites) for two in alike) and _repeats(tests, sites, runs):
+        alike = all(_alike(*two, sites) for two in zip(originals, tests, strict=True))
+        if new and alike and _repeats(tests, sites, runs):
             kept.append(candidate)
+            lacking += sum(bits(value, seen) for value in new)
             seen |= new
-        if len(kept) == KEPT_SIBLINGS:
-            break
     return kept
 
 
@@ -189,7 +192,7 @@ def _alike(original: TestRecord, sibling: TestRecord, sites: Mapping[int, Site])
 
 
 def _kind(value: Value) -> tuple[str, str]:
-    return value.kind, value.name
+    return "number" if value.kind in ("int", "float") else value.kind, value.name
 
 
 def _repeats(

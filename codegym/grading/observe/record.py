@@ -29,7 +29,7 @@ from codegym.types import ObservingRunner
 MOST_SUITE_SEC = 60.0
 #: A test that takes longer has no siblings.
 _MOST_SIBLING_SEC = 0.5
-_CANDIDATES = 6
+_CANDIDATES = 10
 _RECORDED, _SHIPPED, _FINAL = (1, 2), (3, 4), (5,)
 _ROUNDS = 3
 
