@@ -92,6 +92,7 @@ def project(tmp_path, server):
 
 @pytest.mark.network
 @pytest.mark.usefixtures("index", "at_home")
+@pytest.mark.timeout(300)  # each of its runs makes a database anew
 async def test_a_suite_with_a_real_database(setting, project, server, tmp_path):
     file = tmp_path / "needs.toml"
     file.write_text(DECLARED.format(**server))

@@ -107,9 +107,6 @@ async def add_environment(
     """
     began = time.perf_counter()
     source = parse_reference(reference)
-    if isinstance(source, Requested):
-        _require_free(name or source.name, root)
-        _refuse(source.name, ())
     found, pins = await asyncio.to_thread(
         _gathered, source, subdir, name, root, progress, declaration.wheel
     )
@@ -152,6 +149,9 @@ def _gathered(
     progress: Progress,
     wheel: Path | None,
 ) -> tuple[Gathered, tuple[Pin, ...]]:
+    if isinstance(source, Requested):  # before anything is fetched
+        _require_free(name or source.name, root)
+        _refuse(source.name, ())
     found = gather(source, subdir, name, progress, wheel)
     _require_free(found.name, root)
     progress.note(f"resolving what the tests of {found.name} need")
