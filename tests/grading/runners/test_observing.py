@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import textwrap
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,7 +22,7 @@ IMPORT = "import _cg_observer as __cg__\nimport pytest\n"
 
 @dataclass
 class Run:
-    outcomes: dict[str, str]
+    outcomes: Mapping[str, str]
     evidence: Evidence
     report: bytes
 
@@ -42,8 +43,8 @@ def observe(folder: Path, text: str, keys=(), limited=(), collect=False, **files
         (folder / Path(name).name).write_bytes(script)
     with (folder / "report").open("w+b") as report:
         channel = report.fileno()
-        settings = {"python": sys.executable, "root": str(root), "import_paths": ["."]}
-        command = tool.command([], channel, select=["tests"], **settings)
+        place = {"python": sys.executable, "root": str(root)}
+        command = tool.command([], channel, import_paths=["."], select=["tests"], **place)
         command = tool.observing(command, keys, limited=limited, collect=collect)
         argv = [str(folder / "run_suite.py") if part == SCRIPT else part for part in command.argv]
         env = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", **command.env}
