@@ -13,7 +13,7 @@ from codegym.grading.ready import Ready
 from codegym.grading.services import start_services
 from codegym.grading.suites import SuiteRun, Watch, run_suite
 from codegym.sandbox.base import Backend
-from codegym.types import Change, ObservingRunner, RecordingRunner
+from codegym.types import Change, Manifest, ObservingRunner, RecordingRunner, Tree
 
 _T = TypeVar("_T")
 _ATTEMPTS = 3
@@ -97,3 +97,14 @@ async def together(works: Iterable[Coroutine[Any, Any, _T]]) -> list[_T]:
 def workers() -> int:
     """How many sandboxes to keep busy at once."""
     return max(1, len(os.sched_getaffinity(0)))
+
+
+def work_between(start: Tree, end: Tree) -> Manifest:
+    """What a policy would leave that turned one tree into the other."""
+    changes = [
+        Change(path, file.data, file.mode == "100755")
+        for path, file in end.items()
+        if start.get(path) != file
+    ]
+    changes += [Change(path, None) for path in start.keys() - end.keys()]
+    return Manifest(tuple(sorted(changes, key=lambda change: change.path)))

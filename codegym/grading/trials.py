@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from codegym.grading.fresh import retried, run_fresh, together, workers
+from codegym.grading.fresh import retried, run_fresh, together, work_between, workers
 from codegym.grading.ready import Ready
 from codegym.grading.setting import Setting
 from codegym.grading.suites import SuiteRun
-from codegym.types import Change, Manifest, Outcome, Tree
+from codegym.types import Change, Outcome
 
 __all__ = [
     "Observed",
@@ -116,14 +116,3 @@ async def run_on(
     return await run_fresh(
         setting.backend, ready, changes, ids=ids, timeout_sec=timeout_sec, record=record
     )
-
-
-def work_between(start: Tree, end: Tree) -> Manifest:
-    """What a policy would leave that turned one tree into the other."""
-    changes = [
-        Change(path, file.data, file.mode == "100755")
-        for path, file in end.items()
-        if start.get(path) != file
-    ]
-    changes += [Change(path, None) for path in start.keys() - end.keys()]
-    return Manifest(tuple(sorted(changes, key=lambda change: change.path)))

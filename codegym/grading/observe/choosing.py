@@ -43,6 +43,11 @@ class Sight:
         """Keys of tests that failed, reported once."""
         return self._once("failed")
 
+    @cached_property
+    def seconds(self) -> Mapping[str, float]:
+        """How long each test took."""
+        return {record.id: record.seconds for record in self.records}
+
     def _once(self, outcome: Outcome) -> frozenset[str]:
         counts = Counter(record.id for record in self.records)
         found = (record.id for record in self.records if record.outcome == outcome)
@@ -119,7 +124,8 @@ def without(
 
 def record_of(key: str, sites: Sites, run: Sight) -> TestRecord:
     """What a test saw at sites that are observed."""
-    return TestRecord(key, run.pairs(key, sites.get(file_of(key), {})))
+    found = run.pairs(key, sites.get(file_of(key), {}))
+    return TestRecord(key, found, run.seconds.get(key, 0.0))
 
 
 def failing(tests: Iterable[TestRecord], sites: Sites, runs: Sequence[Sight]) -> frozenset[str]:

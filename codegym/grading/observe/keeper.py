@@ -8,21 +8,23 @@ import json
 import threading
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
 from codegym.errors import TaskError
-from codegym.grading.fresh import run_fresh, workers
+from codegym.grading.fresh import run_fresh, work_between, workers
+from codegym.grading.observe.holding_out import with_siblings
 from codegym.grading.observe.laying import laid, modules_of
 from codegym.grading.observe.record import Subject, record
-from codegym.grading.observe.recording import Observation, Recording, dump, load
+from codegym.grading.observe.recording import Observation, Recording, dump, file_of, load
 from codegym.grading.ready import Ready
 from codegym.grading.suites import SuiteRun, Watch
 from codegym.sandbox.base import Backend
 from codegym.store import LayerStore
-from codegym.types import Change, File, ObservingRunner, Tree
+from codegym.types import File, ObservingRunner, Tree
 from codegym.workspace.layer import write_layer
 from codegym.workspace.trees import gold_tree
 
@@ -51,7 +53,7 @@ class Recordings:
         self._free = asyncio.Semaphore(workers())
 
     async def of(self, ready: Ready) -> Recording | None:
-        """The recording that a task's work is judged against.
+        """The recording that a task's work is judged against, with siblings of its failing tests.
 
         Returns:
             It, or None where the suite's runner cannot observe.
@@ -118,27 +120,40 @@ class Recordings:
 
     async def _found(self, ready: Ready) -> Recording:
         gold, key = await asyncio.to_thread(_gold, ready)
-        return await asyncio.shield(
-            _remembered(self._by_key, key, lambda: self._kept(key, ready, gold))
+        solved = _Solved(self._backend, self._free, ready, gold)
+        base = await self._shared(key, lambda: solved.recorded(None, ()))
+        if not base.covers(ready.task.test_ids):
+            return base
+        functions = base.functions_of(ready.task.fail_to_pass)
+        names = hashlib.sha256("\0".join([key, *sorted(functions)]).encode()).hexdigest()
+        return await self._shared(
+            f"siblings-{names}", lambda: solved.recorded(base, sorted(functions))
         )
 
-    async def _kept(self, key: str, ready: Ready, gold: Tree) -> Recording:
+    async def _shared(
+        self, key: str, make: Callable[[], Coroutine[Any, Any, Recording]]
+    ) -> Recording:
+        return await asyncio.shield(_remembered(self._by_key, key, lambda: self._kept(key, make)))
+
+    async def _kept(
+        self, key: str, make: Callable[[], Coroutine[Any, Any, Recording]]
+    ) -> Recording:
         folder = self._store.find(key)
         if folder is None:
             try:
-                folder = await self._published(key, ready, gold)
+                folder = await self._published(key, make)
             except TaskError as error:
                 return Recording(notes=(f"Nothing is observed: {error.problem}",))
-            except NotImplementedError:
-                return Recording()
         return await asyncio.to_thread(lambda: load((folder / _FILE).read_bytes()))
 
-    async def _published(self, key: str, ready: Ready, gold: Tree) -> Path:
-        """Make the recording while its place in the store is held."""
+    async def _published(
+        self, key: str, make: Callable[[], Coroutine[Any, Any, Recording]]
+    ) -> Path:
+        """Make a recording while its place in the store is held."""
         loop, making = asyncio.get_running_loop(), set()
 
         def build(folder: Path) -> None:
-            made = asyncio.run_coroutine_threadsafe(self._recorded(ready, gold), loop)
+            made = asyncio.run_coroutine_threadsafe(make(), loop)
             making.add(made)
             path = folder / _FILE
             path.touch(0o600)
@@ -150,31 +165,40 @@ class Recordings:
             for made in making:
                 made.cancel()
 
-    async def _recorded(self, ready: Ready, gold: Tree) -> Recording:
-        modules = await asyncio.to_thread(modules_of, ready, gold)
-        grading = ready.prepared.grading_tree
-        solved = [
-            Change(path, file.data, file.mode == "100755")
-            for path, file in gold.items()
-            if grading.get(path) != file
-        ]
-        solved += [Change(path, None) for path in grading.keys() - gold.keys()]
 
-        async def run(sources: Mapping[str, str], watch: Watch) -> SuiteRun:
-            changes = [*solved, *laid({p: text.encode() for p, text in sources.items()}, ready)]
-            async with self._free:
-                return await run_fresh(self._backend, ready, changes, watch=watch)
+@dataclass(frozen=True)
+class _Solved:
+    """Runs on a task's solved tree."""
 
-        if not isinstance(ready.runner, ObservingRunner):
+    backend: Backend
+    free: asyncio.Semaphore
+    ready: Ready
+    gold: Tree
+
+    async def recorded(self, base: Recording | None, functions: Sequence[str]) -> Recording:
+        """A recording; or one with siblings of some functions."""
+        files = None if base is None else frozenset(map(file_of, functions))
+        modules = await asyncio.to_thread(modules_of, self.ready, self.gold, files)
+        if not isinstance(self.ready.runner, ObservingRunner):
             raise TypeError("the runner does not observe")
-        return await record(Subject(modules, ready.runner, run))
+        subject = Subject(modules, self.ready.runner, self._run)
+        if base is None:
+            return await record(subject)
+        return await with_siblings(subject, base, functions)
+
+    async def _run(self, sources: Mapping[str, str], watch: Watch) -> SuiteRun:
+        tests = laid({path: text.encode() for path, text in sources.items()}, self.ready)
+        solution = work_between(self.ready.prepared.grading_tree, self.gold).changes
+        async with self.free:
+            return await run_fresh(self.backend, self.ready, [*solution, *tests], watch=watch)
 
 
 def _identity(ready: Ready) -> object:
-    """What two tasks have in common that have the same solved tree."""
+    """What two tasks have in common that have the same solved tree and failing tests."""
     task = ready.task
     patches = task.start_patch, task.test_patch, task.patch
-    return ready.environment.digest, ready.image.digest, task.suite, task.base_commit, *patches
+    home = ready.environment.digest, ready.image.digest
+    return *home, task.suite, task.base_commit, *patches, task.test_ids, task.fail_to_pass
 
 
 def _gold(ready: Ready) -> tuple[Tree, str]:

@@ -35,12 +35,14 @@ class TestRecord:
     Attributes:
         key: How a run in observation names it.
         pairs: What its observed sites gave, in order.
+        seconds: How long it took.
     """
 
     __test__ = False  # not a pytest class
 
     key: str
     pairs: tuple[Pair, ...] = ()
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ class Recording:
             is.
         tests: What each test saw that passes in this form; by node id.
         siblings: Of a function (``path::Class::name``), its held-out variants; each is one test
-            for each of its parameters.
+            for each of its parameters. Only of functions that a task's failing tests are of.
         controlled: Node ids of tests that pass as they are, and fail where they ask the opposite.
         notes: What could not be done, for a person.
     """
@@ -77,10 +79,13 @@ class Recording:
         """Whether each of the tests can be graded in this form."""
         return all(test_id in self.tests for test_id in ids)
 
+    def functions_of(self, ids: Iterable[str]) -> tuple[str, ...]:
+        """The functions that tests are of, each once."""
+        return tuple(dict.fromkeys(function_of(self.tests[test_id].key) for test_id in ids))
+
     def siblings_of(self, ids: Iterable[str]) -> tuple[TestRecord, ...]:
         """The siblings of tests, each once."""
-        functions = dict.fromkeys(function_of(self.tests[test_id].key) for test_id in ids)
-        variants = (each for name in functions for each in self.siblings.get(name, ()))
+        variants = (each for name in self.functions_of(ids) for each in self.siblings.get(name, ()))
         return tuple(test for variant in variants for test in variant)
 
     def sites_of(self, key: str) -> Mapping[int, Site]:
@@ -187,6 +192,7 @@ def _site(fields: Mapping[str, Any]) -> Site:
 def _plain_test(test: TestRecord) -> list[Any]:
     return [
         test.key,
+        test.seconds,
         [
             [pair.site, encode(pair.actual), *map(encode, [pair.expected] if pair.expected else [])]
             for pair in test.pairs
@@ -195,5 +201,6 @@ def _plain_test(test: TestRecord) -> list[Any]:
 
 
 def _test(fields: Sequence[Any]) -> TestRecord:
-    key, found = fields
-    return TestRecord(key, tuple(Pair(site, *map(decode, values)) for site, *values in found))
+    key, seconds, found = fields
+    pairs = tuple(Pair(site, *map(decode, values)) for site, *values in found)
+    return TestRecord(key, pairs, seconds)
