@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
 import textwrap
@@ -77,6 +78,27 @@ def _pattern(shown: str) -> re.Pattern[str]:
     return re.compile("".join(lines))
 
 
+def _run(command: list[str], cwd: str, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
+    """Run it in a group of its own, of which nothing is left."""
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        command,
+        cwd=cwd,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        stdout=pipe,
+        stderr=pipe,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        try:
+            out, err = process.communicate(timeout=300)
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+    return subprocess.CompletedProcess(command, process.returncode, out, err)
+
+
 def _follow(guide: str, folder: Path, **env: str) -> list[str]:
     """Run each shell block where the one before ended; returns what each printed."""
     command = folder / "bin/codegym"
@@ -90,16 +112,7 @@ def _follow(guide: str, folder: Path, **env: str) -> list[str]:
             assert _pattern(block).fullmatch(printed[-1]), f"shown:\n{block}\nis:\n{printed[-1]}"
         elif language == "console":
             script = f"set -euo pipefail; trap 'pwd >{folder}/cwd' EXIT\n{block}"
-            done = subprocess.run(
-                ["bash", "-c", script],
-                cwd=cwd,
-                env=env,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                timeout=110,
-                check=False,
-            )
+            done = _run(["bash", "-c", script], cwd, env)
             assert done.returncode == 0, f"{block}\n{done.stdout}\n{done.stderr}"
             cwd = (folder / "cwd").read_text().rstrip("\n")
             printed.append(done.stdout)
@@ -144,7 +157,7 @@ def _model(request):
 
 
 @pytest.mark.network
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(900)
 def test_your_own_repository(shop, tmp_path, monkeypatch):
     before = _git(shop, "rev-parse", "HEAD")
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
