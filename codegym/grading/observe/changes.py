@@ -84,7 +84,7 @@ def _text(value: str, rng: Random) -> str:
 def _display(node: ast.List | ast.Set | ast.Tuple, source: Source, rng: Random) -> str | None:
     """One element less, or one twice, or two that changed places."""
     texts = [source.text(element) for element in node.elts]
-    if any("#" in text for text in texts):
+    if len(texts) < 2 or any("#" in text for text in texts):
         return None
     at = rng.randrange(len(texts) - 1)
     way = rng.randrange(3)

@@ -142,11 +142,17 @@ def parse_module(path: str, source: bytes, packages: Collection[str]) -> TestMod
         packages: Names that code under test is imported by (``"toolz"``).
 
     Returns:
-        The module, or None where it cannot be rewritten: not Python, or not UTF-8.
+        The module, or None where it cannot be rewritten: not Python, not UTF-8, or nested deeper
+        than can be followed.
     """
     parsed = read(source)
-    if parsed is None:
+    try:
+        return None if parsed is None else _module(path, parsed, packages)
+    except RecursionError:
         return None
+
+
+def _module(path: str, parsed: Source, packages: Collection[str]) -> TestModule:
     analysis = Analysis(path, parsed, packages)
     sealed = _sealed(analysis, frozenset(spot.site.id for spot in analysis.spots))
     sites = (spot.site for spot in analysis.spots)

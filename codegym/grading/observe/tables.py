@@ -12,16 +12,21 @@ Definitions = Callable[[str], ast.expr | None]
 
 @dataclass(frozen=True)
 class Parameters:
-    """One ``parametrize``: its names, and the rows that give them values."""
+    """One ``parametrize``: its names, and the rows that give them values.
+
+    Attributes:
+        rowed: Each row is a tuple, even of one.
+    """
 
     call: ast.Call
     names: tuple[str, ...]
     rows: ast.expr
     indirect: bool
+    rowed: bool
 
     def path(self, name: str) -> Path:
         """Where a name's value is in a row."""
-        return (self.names.index(name),) if len(self.names) > 1 else ()
+        return (self.names.index(name),) if self.rowed else ()
 
 
 def parametrized(decorators: Iterable[ast.expr]) -> list[Parameters]:
@@ -36,7 +41,8 @@ def parametrized(decorators: Iterable[ast.expr]) -> list[Parameters]:
         given |= {word.arg: word.value for word in node.keywords}
         names, rows = _names(given.get("argnames")), given.get("argvalues")
         if names and rows is not None and len(node.args) <= 2 and None not in given:
-            found.append(Parameters(node, names, rows, "indirect" in given))
+            rowed = len(names) > 1 or not isinstance(given["argnames"], ast.Constant)
+            found.append(Parameters(node, names, rows, "indirect" in given, rowed))
     return found
 
 

@@ -1,0 +1,154 @@
+"""Siblings: the same test, asked of other inputs."""
+
+from __future__ import annotations
+
+import ast
+import re
+import textwrap
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rewritten import candidates, module, run
+
+from codegym.grading.observe.changes import changed
+from codegym.grading.observe.siblings import siblings
+from codegym.grading.observe.text import read
+
+HEAD = "import pytest, unittest\nfrom code_under_test import Box, Odd, double, half, parse, fill\n"
+SUITE = (
+    HEAD
+    + '''
+CASES = [(10, 81234), (20, 81234), (30, 81234)]
+SAID = "hello"
+
+def test_plain():
+    """Doubles 81234."""
+    items = [4, 5, 6]
+    assert double(items) == [81234]
+    assert double("abc") != "81234"
+
+@pytest.mark.parametrize("n, wanted", CASES)
+def test_cases(n, wanted):
+    assert double(n) != wanted
+
+@pytest.mark.parametrize("text, wanted", [("1,2", [81234]), pytest.param("3,4", 81234, id="x")])
+def test_rows(text, wanted):
+    assert parse(text) != wanted
+
+def test_loop():
+    for n, wanted in CASES:
+        assert double(n) != wanted
+    assert double(SAID) != SAID
+
+def test_two():
+    box = Box(1, 2)
+    assert box != Box(3, 81234)
+    assert len(box) == 2
+    assert double(box.push(5)) == double(6) - 2
+
+def test_raises():
+    with pytest.raises(Odd, match="81234"):
+        half(31)
+
+def test_no_inputs():
+    box = Box()
+    assert len(box) == 0
+
+class TestUnit(unittest.TestCase):
+    def test_it(self):
+        self.assertEqual(double(4), 81234, "or 81234")
+        self.assertEqual(double("x"), "81234")
+    def test_it_2(self):
+        self.assertEqual(double(4), 81234)
+'''
+)
+WITH_INPUTS = [
+    "test_plain",
+    "test_cases",
+    "test_rows",
+    "test_loop",
+    "test_two",
+    "test_raises",
+    "TestUnit::test_it",
+    "TestUnit::test_it_2",
+]
+
+
+@pytest.mark.parametrize("name", WITH_INPUTS)
+def test_siblings_are_several_and_differ_and_hold_no_expected_side(name):
+    found = candidates(SUITE, name)
+    assert len(found) >= 3
+    trees = {ast.dump(ast.parse(textwrap.dedent(text))) for text in found}
+    assert len(trees) == len(found)
+    made = module(SUITE)
+    function = next(part for part in made.tests() if part.name == name)
+    own = made.copy_of(function, function.node.name, ())
+    strip = re.compile(r"def \w+")
+    for text in found:
+        assert "81234" not in text
+        assert "assert" not in text
+        assert strip.sub("def", text) != strip.sub("def", own)
+        assert text.count("__cg__.saw(") == own.count("__cg__.saw(")
+
+
+def test_a_seed_gives_the_same_siblings_and_another_gives_others():
+    one, same, other = (candidates(SUITE, "test_plain", seed=seed) for seed in (3, 3, 4))
+    assert one == same
+    assert one != other
+
+
+def test_a_test_without_inputs_or_without_sites_has_none():
+    assert candidates(SUITE, "test_no_inputs") == []
+    assert candidates("import os\ndef test_it():\n    assert len('abc') == 3\n", "test_it") == []
+    assert siblings(module(SUITE), "test_unknown", Random(0), 3) == []
+
+
+def test_what_is_not_observed_says_nothing_in_a_sibling():
+    made = module(
+        HEAD + "def test_it():\n    assert double(3) == 6\n    assert double('a') == 'aa'\n"
+    )
+    first, second = made.sites
+    (sibling,) = siblings(made, "test_it", Random(0), 1)
+    text = made.shipped([first.id], siblings=[sibling])
+    copy = text[text.index("def test_it_2") :]
+    assert str(first.id) in copy
+    assert str(second.id) not in copy
+    assert re.search(r"^    \(double\('\w+'\)\)$", copy, re.M)
+
+
+def test_siblings_lie_beside_their_tests_and_run(tmp_path):
+    made = module(SUITE)
+    added = [one for name in WITH_INPUTS for one in siblings(made, name, Random(name), 4)]
+    assert len({one.id for one in added}) == len(added)
+    outcomes, seen = run(
+        {"test_it.py": made.shipped([site.id for site in made.sites], siblings=added)}, tmp_path
+    )
+    ran = {re.sub(r"\[.*\]", "", name) for name in outcomes["test_it.py"]}
+    assert {one.id for one in added} <= ran
+    assert {part.name for part in made.tests()} <= ran
+    sites = {site.id for site in made.sites}
+    assert {site for _, site, _, _ in seen} <= sites
+
+
+LITERALS = st.one_of(
+    st.integers(), st.floats(), st.text(), st.binary(), st.booleans(), st.none(),
+    st.lists(st.integers(), max_size=4), st.sets(st.integers(), max_size=4),
+    st.tuples(st.text(), st.integers()),
+)  # fmt: skip
+
+
+@settings(max_examples=300, deadline=None)
+@given(LITERALS, st.integers(0, 10))
+def test_changes_keep_the_type_and_are_never_the_same(value, seed):
+    source = read(repr(value).encode("utf-8", "replace"))
+    if source is None:
+        return
+    node = source.tree.body[0].value
+    if isinstance(node, ast.Constant | ast.List | ast.Set | ast.Tuple):
+        new = changed(node, source, Random(seed))
+        if new is not None:
+            other = ast.literal_eval(new)
+            assert type(other) is type(ast.literal_eval(node))
+            assert new != source.text(node)
