@@ -30,6 +30,7 @@ from codegym.types import Value
 
 _SINGLETONS = frozenset({"none", "bool", "constant", "class", "function", "enum"})
 _MAX_DIGITS = 100
+_MAX_PEERS = 100  # parts of gold's container that one of the actual may be like
 _ORDERS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 
 
@@ -153,7 +154,7 @@ def _contains(container: Value, item: Value, gold: Value, forwards: bool) -> boo
             return None
     if forwards:
         return any(equal(item, part, gold) for part in parts)
-    peers = [part for part in stripped(gold).parts if own_types(part)]
+    peers = [part for part in stripped(gold).parts if own_types(part)][:_MAX_PEERS]
     return any(_is_part(part, item, peers) for part in parts)
 
 

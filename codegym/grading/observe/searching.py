@@ -42,7 +42,7 @@ def found(pattern: str | bytes, flags: int, text: str | bytes) -> bool:
         if not _REPEATS.search(plain):
             compiled: re.Pattern[Any] = re.compile(pattern, flags & ~re.DEBUG)
             return compiled.search(text) is not None
-    except (re.error, ValueError, RecursionError):
+    except (re.error, ValueError, OverflowError, RecursionError, Warning):
         return False
     return _apart(plain, text, flags & ~re.DEBUG)
 

@@ -15,6 +15,7 @@ from codegym.grading.observe.searching import found
         (b"a", "a", False),
         ("a", b"a", False),
         ("(", "(", False),
+        ("[[a]]", "a]", False),  # whose syntax is warned of
         ("(*", "(", False),
         ("é+", "éé", True),
         ("\ud800+", "\ud800", True),
