@@ -142,13 +142,28 @@ def _differs(test: TestRecord, sites: Sites, runs: Sequence[Sight]) -> bool:
     return not all(one.holds for one in found)
 
 
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A sibling that is kept, with what its tests see; those that unsolved code passes left out."""
+
+    sibling: Sibling
+    tests: tuple[TestRecord, ...]
+
+    def holds(self, sites: Mapping[int, Site], run: Sight) -> bool:
+        """Whether a run saw the same."""
+        return run.passed.issuperset(test.key for test in self.tests) and all(
+            sibling_agrees(test.pairs, run.pairs(test.key, sites), sites) for test in self.tests
+        )
+
+
 def keep_siblings(
     path: str,
     originals: Sequence[TestRecord],
     candidates: Sequence[Sibling],
     sites: Mapping[int, Site],
     runs: Sequence[Sight],
-) -> list[Sibling]:
+    start: Sight,
+) -> tuple[Variant, ...]:
     """Of one function's siblings, a few that tell something that it and the others do not.
 
     Args:
@@ -157,24 +172,55 @@ def keep_siblings(
         candidates: Its siblings.
         sites: Those observed in its file.
         runs: On the solved tree, of sources with the siblings.
+        start: The same on the unsolved tree: what passes there holds nobody up.
     """
     seen = {value for test in originals for value in _exact(test.pairs, sites)}
-    good, lacking = passing(runs), 0.0
-    kept: list[Sibling] = []
+    kept: list[Variant] = []
+    lacking = 0.0
     for candidate in candidates:
         if len(kept) >= (KEPT_SIBLINGS if lacking >= ENOUGH_BITS else MOST_SIBLINGS):
             break
-        keys = [sibling_key(path, candidate, test.key) for test in originals]
-        if not good.issuperset(keys):
+        tests = (_sibling(path, candidate, test, sites, runs) for test in originals)
+        made = [test for test in tests if test is not None]
+        if len(made) < len(originals):
             continue
-        tests = tuple(TestRecord(key, runs[0].pairs(key, sites)) for key in keys)
-        new = {value for test in tests for value in _exact(test.pairs, sites)} - seen
-        alike = all(_alike(*two, sites) for two in zip(originals, tests, strict=True))
-        if new and alike and _repeats(tests, sites, runs):
-            kept.append(candidate)
+        variant = Variant(
+            candidate,
+            tuple(_held_up(test, sites, start) for test in made if _fails(test, sites, start)),
+        )
+        new = {value for test in variant.tests for value in test.lacking} - seen
+        if new:
+            kept.append(variant)
             lacking += sum(bits(value, seen) for value in new)
             seen |= new
-    return kept
+    return tuple(kept)
+
+
+def _sibling(
+    path: str,
+    sibling: Sibling,
+    original: TestRecord,
+    sites: Mapping[int, Site],
+    runs: Sequence[Sight],
+) -> TestRecord | None:
+    """What a sibling sees, for one of its original's parameters; None where it is unfit."""
+    key = sibling_key(path, sibling, original.key)
+    test = TestRecord(key, runs[0].pairs(key, sites))
+    fit = key in passing(runs) and _alike(original, test, sites)
+    return test if fit and _repeats([test], sites, runs) else None
+
+
+def _fails(test: TestRecord, sites: Mapping[int, Site], start: Sight) -> bool:
+    """Whether unsolved code does not pass it."""
+    agrees = sibling_agrees(test.pairs, start.pairs(test.key, sites), sites)
+    return test.key not in start.passed or not agrees
+
+
+def _held_up(test: TestRecord, sites: Mapping[int, Site], start: Sight) -> TestRecord:
+    """The test, with the values that unsolved code does not give."""
+    given = _exact(start.pairs(test.key, sites), sites)
+    lacking = sorted(_exact(test.pairs, sites) - given, key=repr)
+    return replace(test, lacking=tuple(lacking))
 
 
 def sibling_key(path: str, sibling: Sibling, key: str) -> str:

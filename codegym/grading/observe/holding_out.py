@@ -1,7 +1,8 @@
 """Adds held-out siblings to a recording: variants of some tests with what they see when solved.
 
-Candidates run alone, twice; what is kept then runs among all tests, as it will in a grade. So each
-saw the same in three processes.
+Candidates run alone, twice on the solved tree and once on the unsolved one, where they have to
+fail: else unsolved code with a table of the shown tests would pass them. What is kept then runs
+among all tests, as it will in a grade. So each saw the same in three processes.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import replace
 from random import Random
 
 from codegym.grading.observe import choosing
-from codegym.grading.observe.choosing import Sight
+from codegym.grading.observe.choosing import Variant
 from codegym.grading.observe.record import Subject
 from codegym.grading.observe.recording import Recording, TestRecord, file_of, function_of
 from codegym.grading.observe.siblings import siblings
@@ -20,32 +21,37 @@ from codegym.grading.suites import Watch
 
 #: A function that takes longer, with all its parameters, has no siblings.
 _MOST_SEC = 0.5
-_CANDIDATES = 12
+#: So many candidates of a function, and tests of them together, at most.
+_CANDIDATES, _MOST_TESTS, _MOST_TRYING_SEC = 30, 300, 4.0
 _ALONE, _AMONG_ALL = (5, 6), 7
 
 #: Siblings by the function (``path::Class::name``) that they are made of.
 Siblings = Mapping[str, Sequence[Sibling]]
+Variants = Mapping[str, Sequence[Variant]]
 
 
 async def with_siblings(
-    subject: Subject, recording: Recording, functions: Iterable[str]
+    solved: Subject, start: Subject, recording: Recording, functions: Iterable[str]
 ) -> Recording:
     """The recording with siblings of some functions, where they could be made.
 
     Args:
-        subject: What was recorded.
+        solved: What was recorded; of its modules, those of the functions are needed.
+        start: The same, run on the unsolved tree.
         recording: Without siblings.
         functions: As ``path::Class::name``.
 
     Raises:
         SandboxError: The infrastructure broke, more than once.
     """
-    return await _Holder(subject, recording, functions).make()
+    return await _Holder(solved, start, recording, functions).make()
 
 
 class _Holder:
-    def __init__(self, subject: Subject, recording: Recording, functions: Iterable[str]) -> None:
-        self._subject, self._recording = subject, recording
+    def __init__(
+        self, solved: Subject, start: Subject, recording: Recording, functions: Iterable[str]
+    ) -> None:
+        self._solved, self._start, self._recording = solved, start, recording
         self._originals: dict[str, list[TestRecord]] = {name: [] for name in functions}
         for test in recording.tests.values():
             if function_of(test.key) in self._originals:
@@ -56,48 +62,51 @@ class _Holder:
         candidates = self._candidates()
         if not candidates:
             return self._recording
-        keys = self._keys(candidates)
-        alone = [Watch(keys, limited=keys, hash_seed=seed) for seed in _ALONE]
-        runs = await self._subject.look(self._sources(candidates), alone)
-        kept = self._chosen(candidates, runs)
-        keys = self._keys(kept)
-        own = tuple(test.key for test in self._recording.tests.values())
-        among = Watch((*own, *keys), limited=keys, hash_seed=_AMONG_ALL)
-        final = await self._subject.look(self._sources(kept), [among])
+        kept = await self._chosen(candidates)
+        keys = tuple(test.key for found in kept.values() for one in found for test in one.tests)
+        tests = self._recording.tests.values()
+        everything = (*(test.key for test in tests), *keys)
+        among = Watch(everything, limited=keys, hash_seed=_AMONG_ALL)
+        final = await self._solved.look(self._sources(_siblings(kept)), [among])
         sites = self._recording.sites
-        failing = choosing.failing(self._recording.tests.values(), sites, final)
-        disturbed = set(map(file_of, failing))
-        kept = {
-            name: found
-            for name, found in self._chosen(kept, [*runs, *final]).items()
+        disturbed = {file_of(key) for key in choosing.failing(tests, sites, final)}
+        held = {
+            name: [one for one in found if one.holds(sites[file_of(name)], final[0])]
+            for name, found in kept.items()
             if file_of(name) not in disturbed
         }
-        return self._added(kept, final[0])
+        return self._added({name: found for name, found in held.items() if found})
 
     def _candidates(self) -> Siblings:
         found = {}
         for name, tests in self._originals.items():
             path, _, test = name.partition("::")
-            module = self._subject.modules.get(path)
-            fast = sum(one.seconds for one in tests) <= _MOST_SEC
-            if module and tests and fast and path in self._recording.sites:
-                found[name] = siblings(module, test, Random(name), _CANDIDATES)
+            module = self._solved.modules.get(path)
+            seconds = sum(one.seconds for one in tests)
+            if module and tests and seconds <= _MOST_SEC and path in self._recording.sites:
+                by_time = int(_MOST_TRYING_SEC / max(seconds, 0.001))
+                count = min(_CANDIDATES, by_time, max(1, _MOST_TESTS // len(tests)))
+                found[name] = siblings(module, test, Random(name), count)
         return {name: made for name, made in found.items() if made}
 
-    def _chosen(self, candidates: Siblings, runs: Sequence[Sight]) -> Siblings:
+    async def _chosen(self, candidates: Siblings) -> Variants:
+        """Run candidates by themselves, on both trees."""
+        keys = tuple(
+            choosing.sibling_key(file_of(name), one, test.key)
+            for name, tried in candidates.items()
+            for one in tried
+            for test in self._originals[name]
+        )
+        sources = self._sources(candidates)
+        alone = [Watch(keys, limited=keys, hash_seed=seed) for seed in _ALONE]
+        runs = await self._solved.look(sources, alone)
+        (start,) = await self._start.look(sources, alone[:1])
         found = {}
         for name, tried in candidates.items():
-            path = file_of(name)
+            path, originals = file_of(name), self._originals[name]
             sites = self._recording.sites[path]
-            found[name] = choosing.keep_siblings(path, self._originals[name], tried, sites, runs)
+            found[name] = choosing.keep_siblings(path, originals, tried, sites, runs, start)
         return {name: kept for name, kept in found.items() if kept}
-
-    def _keys(self, chosen: Siblings) -> tuple[str, ...]:
-        return tuple(key for name, found in chosen.items() for key in self._keys_of(name, found))
-
-    def _keys_of(self, name: str, found: Iterable[Sibling]) -> list[str]:
-        own = self._originals[name]
-        return [choosing.sibling_key(file_of(name), one, test.key) for one in found for test in own]
 
     def _sources(self, chosen: Siblings) -> dict[str, str]:
         """All modules as they are laid into a grade."""
@@ -107,19 +116,15 @@ class _Holder:
         sources = {path: data.decode() for path, data in self._recording.sources.items()}
         for path, found in by_file.items():
             observed = frozenset(self._recording.sites[path])
-            sources[path] = self._subject.modules[path].shipped(observed, siblings=found)
+            sources[path] = self._solved.modules[path].shipped(observed, siblings=found)
         return sources
 
-    def _added(self, kept: Siblings, run: Sight) -> Recording:
-        variants = {
-            name: tuple(
-                tuple(
-                    choosing.record_of(key, self._recording.sites, run)
-                    for key in self._keys_of(name, [one])
-                )
-                for one in found
-            )
-            for name, found in kept.items()
-        }
-        sources = {path: text.encode() for path, text in self._sources(kept).items()}
-        return replace(self._recording, sources=sources, siblings=variants)
+    def _added(self, held: Variants) -> Recording:
+        variants = {name: tuple(one.tests for one in found) for name, found in held.items()}
+        sources = self._sources(_siblings(held))
+        encoded = {path: text.encode() for path, text in sources.items()}
+        return replace(self._recording, sources=encoded, siblings=variants)
+
+
+def _siblings(held: Variants) -> Siblings:
+    return {name: [one.sibling for one in found] for name, found in held.items()}

@@ -173,9 +173,10 @@ def _exact_values(test: TestRecord, sites: Mapping[int, Site], *, sealed: bool) 
 def forging_bound(recording: Recording, task: Task) -> float:
     """The chance that values are guessed by one who knows the tests that are shown.
 
-    Only values that an assertion holds to exactly count, each once. Counted are those of siblings,
-    and of failing tests that are hidden. Known are all values of shown tests, and whatever is
-    written in the modules as they are laid into a grade, siblings' inputs among it.
+    Only values that an assertion holds to exactly count, each once. Counted are those of siblings
+    that unsolved code does not give, and those of failing tests that are hidden. Known are all
+    values of shown tests, and whatever is written in the modules as they are laid into a grade,
+    siblings' inputs among it.
     """
     shown = {
         pair.actual
@@ -191,8 +192,7 @@ def forging_bound(recording: Recording, task: Task) -> float:
         if test_id in task.hidden:
             lacking |= _exact_values(test, recording.sites_of(test.key), sealed=True)
     for test in recording.siblings_of(task.fail_to_pass):
-        sites = recording.sites_of(test.key)
-        lacking |= {pair.actual for pair in test.pairs if sites[pair.site].op in EXACT}
+        lacking.update(test.lacking)
     written = (literals(recording.sources.get(path, b"")) for path in files)
     # All together, in no container that has a size to be guessed: what was said once is known.
     together = Value("std", parts=tuple(sorted(lacking - shown, key=repr)))

@@ -24,7 +24,7 @@ from codegym.grading.ready import Ready
 from codegym.grading.suites import SuiteRun, Watch
 from codegym.sandbox.base import Backend
 from codegym.store import LayerStore
-from codegym.types import File, ObservingRunner, Tree
+from codegym.types import Change, File, ObservingRunner, Tree
 from codegym.workspace.layer import write_layer
 from codegym.workspace.trees import gold_tree
 
@@ -125,7 +125,8 @@ class Recordings:
         if not base.covers(ready.task.test_ids):
             return base
         functions = base.functions_of(ready.task.fail_to_pass)
-        names = hashlib.sha256("\0".join([key, *sorted(functions)]).encode()).hexdigest()
+        parts = [key, ready.prepared.grading.name, *sorted(functions)]
+        names = hashlib.sha256("\0".join(parts).encode()).hexdigest()
         return await self._shared(
             f"siblings-{names}", lambda: solved.recorded(base, sorted(functions))
         )
@@ -168,7 +169,7 @@ class Recordings:
 
 @dataclass(frozen=True)
 class _Solved:
-    """Runs on a task's solved tree."""
+    """Runs on a task's trees."""
 
     backend: Backend
     free: asyncio.Semaphore
@@ -181,14 +182,21 @@ class _Solved:
         modules = await asyncio.to_thread(modules_of, self.ready, self.gold, files)
         if not isinstance(self.ready.runner, ObservingRunner):
             raise TypeError("the runner does not observe")
-        subject = Subject(modules, self.ready.runner, self._run)
+        solved = Subject(modules, self.ready.runner, self._run_solved)
         if base is None:
-            return await record(subject)
-        return await with_siblings(subject, base, functions)
+            return await record(solved)
+        start = Subject(modules, self.ready.runner, self._run)
+        return await with_siblings(solved, start, base, functions)
 
-    async def _run(self, sources: Mapping[str, str], watch: Watch) -> SuiteRun:
+    async def _run_solved(self, sources: Mapping[str, str], watch: Watch) -> SuiteRun:
+        return await self._run(
+            sources, watch, work_between(self.ready.prepared.grading_tree, self.gold).changes
+        )
+
+    async def _run(
+        self, sources: Mapping[str, str], watch: Watch, solution: Sequence[Change] = ()
+    ) -> SuiteRun:
         tests = laid({path: text.encode() for path, text in sources.items()}, self.ready)
-        solution = work_between(self.ready.prepared.grading_tree, self.gold).changes
         async with self.free:
             return await run_fresh(self.backend, self.ready, [*solution, *tests], watch=watch)
 

@@ -36,6 +36,7 @@ class TestRecord:
         key: How a run in observation names it.
         pairs: What its observed sites gave, in order.
         seconds: How long it took.
+        lacking: Of a sibling: values that it holds to exactly and unsolved code does not give.
     """
 
     __test__ = False  # not a pytest class
@@ -43,6 +44,7 @@ class TestRecord:
     key: str
     pairs: tuple[Pair, ...] = ()
     seconds: float = 0.0
+    lacking: tuple[Value, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -54,8 +56,9 @@ class Recording:
         sites: Sites that are observed: path of the test's file, as in its id, to site to what it
             is.
         tests: What each test saw that passes in this form; by node id.
-        siblings: Of a function (``path::Class::name``), its held-out variants; each is one test
-            for each of its parameters. Only of functions that a task's failing tests are of.
+        siblings: Of a function (``path::Class::name``), its held-out variants; each is a test for
+            each of its parameters, those left out that unsolved code passes. Only of functions
+            that a task's failing tests are of.
         controlled: Node ids of tests that pass as they are, and fail where they ask the opposite.
         notes: What could not be done, for a person.
     """
@@ -197,10 +200,11 @@ def _plain_test(test: TestRecord) -> list[Any]:
             [pair.site, encode(pair.actual), *map(encode, [pair.expected] if pair.expected else [])]
             for pair in test.pairs
         ],
+        list(map(encode, test.lacking)),
     ]
 
 
 def _test(fields: Sequence[Any]) -> TestRecord:
-    key, seconds, found = fields
+    key, seconds, found, lacking = fields
     pairs = tuple(Pair(site, *map(decode, values)) for site, *values in found)
-    return TestRecord(key, pairs, seconds)
+    return TestRecord(key, pairs, seconds, tuple(map(decode, lacking)))
