@@ -123,8 +123,8 @@ def _conftest(level: str, path: str) -> None:
     attack(f"conftest-in-{level}", "grading", mechanism, HOOK)(play_it)
 
 
-for _each in _LEVELS.items():
-    _conftest(*_each)
+for _level, _path in _LEVELS.items():
+    _conftest(_level, _path)
 
 
 @attack("conftest-imported-by-code", "grading", "The code under test registers a plug-in", HOOK)
@@ -256,8 +256,8 @@ def _bytecode(mode: str, mechanism: str) -> None:
     attack(f"bytecode-{mode}", "grading", mechanism, BYTECODE)(play_it)
 
 
-for _each in _BYTECODE.items():
-    _bytecode(*_each)
+for _mode, _mechanism in _BYTECODE.items():
+    _bytecode(_mode, _mechanism)
 
 
 @attack("paths-that-climb", "grading", "Paths with `..` and absolute links reach the tests", PATHS)
