@@ -122,10 +122,10 @@ async def grade(
         "start": started - judged,
         "tests": tested - laid_at,
     }
+    before = time.perf_counter()
     if recording is not None and found.solved:
-        before = time.perf_counter()
         found = await controlled(backend, ready, crossing.changes, recording, found)
-        durations["controls"] = time.perf_counter() - before
+    durations["controls"] = time.perf_counter() - before
     durations["total"] = time.perf_counter() - began
     found = replace(found, attempts=tuple(attempts), durations_sec=durations)
     note = " ".join(part for part in (note, run.note) if part)

@@ -58,7 +58,8 @@ class Grade:
             test with the least. ``observed``: what it returned was compared outside; ``controls``:
             it also failed where it was asked to, in processes of its own; ``report_only``: it is
             the word of a process that such code shares.
-        durations_sec: Seconds by phase: ``transfer``, ``start``, ``tests``, ``total``.
+        durations_sec: Seconds by phase: ``transfer``, ``start``, ``tests``, ``controls``,
+            ``total``.
         text: A short account a person or a model can learn from; nothing of hidden tests in it.
         attempts: What it looked for in vain (the answer in git, say). They change no score.
         forging_bound: Chance, 0 to 1, that code which solves nothing guesses the values that were

@@ -219,12 +219,11 @@ def median(numbers): return Anything()
 LEAVING = FORGE + "for each in {ids!r}: forge(each)\nos._exit(0)"
 
 
-@pytest.mark.xfail(strict=True, reason="`report_only`: such code is believed (see the grader)")
 @pytest.mark.parametrize(
     "code",
     [LEAVING, PATCHING, ALWAYS_EQUAL],
     ids=["all records, then the end", "a patched pytest", "equal to anything"],
 )
-async def test_the_known_limits_of_a_report(range_, code):
+async def test_what_a_report_alone_would_believe(range_, code):
     code = code.replace("{ids!r}", repr(list(range_.task.test_ids)))
     assert (await range_.grade(IN_CODE.format(code=code))).score == 0.0
