@@ -24,7 +24,7 @@ from codegym.tasks.sources import environment as environment_named
 from codegym.types import Grade, Image, Manifest, Task, Trajectory, Tree
 from codegym.workspace.hiding import unseen_tests
 from codegym.workspace.prepare import Workshop
-from codegym.workspace.seal import ImageSeals
+from codegym.workspace.seal import LayerSeals
 
 __all__ = ["Ready", "Setting"]
 
@@ -55,7 +55,7 @@ class Setting:
         self._store = store or LayerStore()
         self._progress = progress
         self._workshop = Workshop(self._store, backend.owner)
-        self._seals = ImageSeals()
+        self._seals = LayerSeals()
         self._ready: OrderedDict[object, asyncio.Future[Ready]] = OrderedDict()
         self._images: dict[str, asyncio.Future[Image]] = {}
         self._recordings = Recordings(backend, self._store)
@@ -163,9 +163,12 @@ class Setting:
 
         Raises:
             SandboxError: The infrastructure broke: no verdict, never a score of 0.
+            UnavailableError: The layer that it is graded in was changed on the disk.
         """
         attempts = scan(trajectory, ready.scene.package_names) if trajectory else ()
         observation = await self._recordings.observation(ready)
+        if observation is not None:
+            self._seals.check([observation.workspace])
         return await grade(self.backend, ready, work, attempts, observation)
 
     async def recording(self, ready: Ready) -> Recording | None:

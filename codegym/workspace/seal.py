@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import threading
+from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -17,7 +18,8 @@ from codegym.errors import UnavailableError
 
 #: Files looked at on each reset, of each layer.
 AT_ONCE = 1024
-_OF_IMAGES = 512  # of all layers of an image together
+_TOGETHER = 512  # of all layers of one image
+_REMEMBERED = 256
 
 Mark = tuple[int, int, int]
 
@@ -54,12 +56,12 @@ class Seal:
             return False
 
 
-class ImageSeals:
-    """Seals of images' layers, made when each is first used. Safe for threads."""
+class LayerSeals:
+    """Seals of layers that no tree says the content of, made at first use. Safe for threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._seals: dict[tuple[Path, int], Seal] = {}
+        self._seals: OrderedDict[tuple[Path, int], Seal] = OrderedDict()
 
     def check(self, layers: Sequence[Path]) -> None:
         """Look at layers once more.
@@ -76,7 +78,10 @@ class ImageSeals:
             with self._lock:
                 seal = self._seals.get(key)
                 if seal is None:
-                    seal = self._seals[key] = Seal(layer, _OF_IMAGES // len(layers))
+                    seal = self._seals[key] = Seal(layer, _TOGETHER // len(layers))
+                self._seals.move_to_end(key)
+                while len(self._seals) > _REMEMBERED:
+                    self._seals.popitem(last=False)
             if not seal.holds():
                 raise UnavailableError(
                     f"{layer} was changed since it was first used, and what is in it is unknown",

@@ -16,6 +16,7 @@ COMMANDS = [
     ("replay",),
     ("restore",),
     ("doctor",),
+    ("audit",),
     ("bench",),
     ("tasks", "list"),
     ("tasks", "show"),

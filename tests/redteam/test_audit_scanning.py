@@ -50,9 +50,9 @@ def zipped(data: bytes, name: str = "pkg/x.py", method: int = zipfile.ZIP_DEFLAT
     return out.getvalue()
 
 
-def tarred(data: bytes, mode: str = "w") -> bytes:
+def tarred(data: bytes) -> bytes:
     out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode=mode) as archive:
+    with tarfile.open(fileobj=out, mode="w") as archive:
         member = tarfile.TarInfo("dist/x")
         member.size = len(data)
         archive.addfile(member, io.BytesIO(data))
@@ -96,10 +96,10 @@ FORMS = {
     "zip after a program": lambda t: b"#!/bin/sh\n" + zipped(t),
     "a name in a zip": lambda t: zipped(b"", name=MARKER.decode() + ".py"),
     "tar": tarred,
-    "tar.gz": lambda t: tarred(t, "w:gz"),
-    "tar.xz": lambda t: tarred(t, "w:xz"),
+    "tar.gz": lambda t: gzip.compress(tarred(t)),
+    "tar.xz": lambda t: lzma.compress(tarred(t)),
     "a wheel in a tar": lambda t: tarred(zipped(t)),
-    "a tar.gz in a wheel": lambda t: zipped(tarred(t, "w:gz")),
+    "a tar.gz in a wheel": lambda t: zipped(gzip.compress(tarred(t))),
     "base64 of a wheel in gzip": lambda t: gzip.compress(base64.encodebytes(zipped(t))),
     "zlib in base64 in JSON": lambda t: json.dumps(
         {"x": base64.b64encode(zlib.compress(t)).decode()}

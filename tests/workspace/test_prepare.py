@@ -19,7 +19,7 @@ from codegym.workspace.history import open_history
 from codegym.workspace.layer import TIME_NS
 from codegym.workspace.patch import diff_trees
 from codegym.workspace.prepare import Workshop
-from codegym.workspace.seal import ImageSeals, Seal
+from codegym.workspace.seal import LayerSeals, Seal
 from codegym.workspace.trees import base_tree, gold_tree, grading_tree, start_tree
 from tests.support import make_tiny_environment, tiny_task
 
@@ -250,7 +250,7 @@ IMAGE_TAMPERING = {
 
 @pytest.mark.parametrize("how", IMAGE_TAMPERING)
 def test_an_image_that_changed_on_disk_is_refused(tmp_path, how):
-    image, seals = _image(tmp_path / "image-1"), ImageSeals()
+    image, seals = _image(tmp_path / "image-1"), LayerSeals()
     for _ in range(3):
         seals.check([image])
     IMAGE_TAMPERING[how](image)
@@ -260,7 +260,7 @@ def test_an_image_that_changed_on_disk_is_refused(tmp_path, how):
 
 
 def test_an_image_that_was_pruned_and_built_anew_is_another(tmp_path):
-    image, seals = _image(tmp_path / "image-1"), ImageSeals()
+    image, seals = _image(tmp_path / "image-1"), LayerSeals()
     seals.check([image])
     image.rename(tmp_path / "kept")  # its inode is not free to be taken again
     seals.check([image])  # whoever starts a sandbox tells that it is gone
