@@ -13,6 +13,7 @@ from support import git
 
 from codegym import authoring
 from codegym.authoring.packages import locking
+from codegym.authoring.packages.adding import _place
 from codegym.authoring.packages.repositories import export
 from codegym.errors import DataError, UnavailableError, UsageError
 from codegym.tasks.sources import environment
@@ -144,3 +145,13 @@ def test_one_that_is_killed_starts_clean(tmp_path, at_home):
     written(tmp_path / "thing", {"test_thing.py": "def test_it(): ...\n"})
     subprocess.run(command, cwd=at_home, check=True, capture_output=True)
     assert environment("thing").suite("unit").deselect == ()
+
+
+def test_an_environment_that_was_made_meanwhile_is_left_alone(tmp_path):
+    draft, folder = tmp_path / "draft", tmp_path / "environments" / "halves"
+    for each in (draft, folder):
+        each.mkdir(parents=True)
+        (each / "environment.toml").write_text(each.name)
+    with pytest.raises(UsageError, match="made meanwhile"):
+        _place(draft, folder)
+    assert (folder / "environment.toml").read_text() == "halves"

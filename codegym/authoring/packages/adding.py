@@ -119,9 +119,7 @@ async def add_environment(
         final = _with_verdict(content, tried)
         write_folder(draft, final)
         load_environment(draft)
-        folder = root / found.name
-        root.mkdir(parents=True, exist_ok=True)  # noqa: ASYNC240
-        draft.rename(folder)
+        folder = _place(draft, root / found.name)
     finally:
         shutil.rmtree(draft, ignore_errors=True)
     return Added(
@@ -192,6 +190,19 @@ def _with_verdict(content: Content, tried: _Tried) -> Content:
         deselect=deselectable(tried.verdict),
         timeout_sec=content.timeout_sec if tried.seconds > _LONG_SEC else _SHORT_TIMEOUT_SEC,
     )
+
+
+def _place(draft: Path, folder: Path) -> Path:
+    """Put a finished draft at its place."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        return draft.rename(folder)
+    except OSError as error:
+        if not folder.is_dir():
+            raise
+        raise UsageError(
+            f"{folder} was made meanwhile by another `environment add`; it is left as it is"
+        ) from error
 
 
 async def _tried(
