@@ -34,7 +34,7 @@ OBSERVER = """
 import json, os, pytest
 def _note(site, role, value):
     with open(os.environ["SEEN"], "a") as file:
-        test = os.environ.get("PYTEST_CURRENT_TEST", "").split(" ")[0].split("::", 1)[-1]
+        test = os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0]
         file.write(json.dumps([test, site, role, repr(value)]) + chr(10))
     return value
 def saw(site, value): return _note(site, "a", value)
