@@ -133,7 +133,10 @@ def test_demo_json(codegym):
     ran = codegym("demo", "--tasks", "tiny", "--json")
     assert ran.status == 0, ran.err
     found = one_object(ran)
-    assert [found[name]["score"] for name in ("oracle", "noop", "cheat")] == [1.0, 0.0, 0.0]
+    scores = [found[name]["score"] for name in ("oracle", "noop", "cheat", "forger")]
+    assert scores == [1.0, 0.0, 0.0, 0.0]
+    assert found["forger"]["tampering"] == []
+    assert found["forger"]["assurance"] == found["oracle"]["assurance"] == "observed"
     assert found["oracle"]["tampering"] == found["noop"]["tampering"] == []
     tried = {each["kind"] for each in found["cheat"]["tampering"]}
     assert {"edited_tests", "added_conftest"} <= tried
@@ -144,7 +147,8 @@ def test_demo_json(codegym):
 def test_demo(codegym):
     ran = codegym("demo", "--tasks", "tiny")
     assert ran.status == 0, ran.err
-    assert "in its own sandbox it saw 7 tests pass and 0 fail" in ran.out
+    assert ran.out.count("in its own sandbox it saw 7 tests pass and 0 fail") == 2
+    assert "median([4, 1, 2, 3]) == 2.5`: got 3" in ran.out
     assert "codegym run CodeGym/FixTests-v0 --tasks tiny" in ran.out
 
 
@@ -164,9 +168,11 @@ def test_bench_json(codegym):
     found = one_object(ran)
     assert set(found) == {
         "reset_ms",
+        "attestation_ms",
         "first_reset_ms",
         "bash_step_ms",
         "grade_ratio",
+        "observed_grade_ratio",
         "fork_ms",
         "parallel64_s",
         "sandbox_mb",
@@ -174,7 +180,7 @@ def test_bench_json(codegym):
     }
     for name, figure in found.items():
         assert 0 < figure["p50"] <= figure["p95"], name
-        assert name == "sandbox_mb" or figure["floor"] > 0
+        assert name in ("sandbox_mb", "attestation_ms") or figure["floor"] > 0
 
 
 def test_tasks_and_environments(codegym):

@@ -42,7 +42,7 @@ async def _measure(
     source = resolve(tasks)
     task = next(iter(source))
     async with open_setting(sandbox, note) as setting:
-        await setting.ready(task)
+        await setting.recording(await setting.ready(task))  # not while anything is measured
         figures = []
         for measure in Bench(setting, task, times).measures():
             note(f"measuring {measure.__name__.replace('_', ' ')}")

@@ -15,6 +15,7 @@ from codegym.cli.bench.measure import Figure, figure, seconds_of, timed_async
 from codegym.cli.bench.memory import footprint_mb
 from codegym.envs.episode import Episode
 from codegym.envs.options import EpisodeOptions
+from codegym.grading.grader import grade
 from codegym.grading.setting import Ready, Setting
 from codegym.sandbox.base import Sandbox
 from codegym.types import Manifest, Task, call
@@ -48,6 +49,19 @@ class Bench:
             target=12,
             what="reset of a prepared task, to the first observation; the last sandbox ends too",
             against="a bare `bwrap … true`",
+        )
+
+    async def attestation(self) -> Figure:
+        """What a reset spends on attesting what it mounts."""
+        await self._setting.ready(self._task)
+        values = await timed_async(lambda: self._setting.ready(self._task), 4 * self._times)
+        return figure(
+            "attestation_ms",
+            [_MS * value for value in values],
+            [],
+            target=5,
+            what="a reset's attestation: its workspace, its grading tree and its image, once more",
+            against="",
         )
 
     async def first_reset(self) -> Figure:
@@ -96,6 +110,24 @@ class Bench:
             target=1.25,
             what="a grade, divided by a bare pytest of the same tests",
             against="a bare `pytest` of the same tests in the same image",
+        )
+
+    async def observed_grade(self) -> Figure:
+        """A grade in observation, with siblings and controls, against one of plain assertions."""
+        ready = await self._setting.ready(self._task)
+        work = await self._solve(ready)
+        ratios, bare = [], []
+        for _ in range(max(5, self._times // 4)):
+            plain = await seconds_of(grade(self._setting.backend, ready, work))
+            ratios.append(await seconds_of(self._setting.grade(ready, work)) / plain)
+            bare.append(1.0)
+        return figure(
+            "observed_grade_ratio",
+            ratios,
+            bare,
+            target=1.25,
+            what="a grade, divided by the same without observation and siblings",
+            against="a grade by plain assertions, in the same image",
         )
 
     async def fork(self) -> Figure:
@@ -181,9 +213,11 @@ class Bench:
         return (
             self.memory,
             self.reset,
+            self.attestation,
             self.first_reset,
             self.bash_step,
             self.grade,
+            self.observed_grade,
             self.fork,
             self.parallel,
             self.import_and_make,

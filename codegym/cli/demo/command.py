@@ -23,7 +23,7 @@ def demo(
         str, typer.Option("--tasks", metavar="SOURCE", help="Its first task is attempted.")
     ] = BUNDLED,
 ) -> None:
-    """Attempt one task three ways: by its answer, by nothing, and by cheating.
+    """Attempt one task four ways: by its answer, by nothing, by cheating and by forging.
 
     Exit status 1 where anything but the answer scores.
     """

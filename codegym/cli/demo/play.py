@@ -1,4 +1,4 @@
-"""Plays the demo: one task, three policies."""
+"""Plays the demo: one task, four policies."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from codegym.agents import Noop, load_policy
-from codegym.cli.demo.cheat import cheat
+from codegym.cli.demo.cheat import cheat, forge
 from codegym.envs.attempt import Attempt, Listener
 from codegym.envs.jobs import Job
 from codegym.envs.options import EpisodeOptions
@@ -35,7 +35,7 @@ class Demo:
     def as_promised(self) -> bool:
         """Whether the oracle, and only the oracle, scored."""
         scores = {name: _score(result) for name, result in self.results.items()}
-        return scores == {"oracle": 1.0, "noop": 0.0, "cheat": 0.0}
+        return scores == {"oracle": 1.0, "noop": 0.0, "cheat": 0.0, "forger": 0.0}
 
 
 async def play(tasks: str, sandbox: str, note: Callable[[str], None]) -> Demo:
@@ -55,6 +55,7 @@ async def play(tasks: str, sandbox: str, note: Callable[[str], None]) -> Demo:
         "oracle": load_policy("oracle", source),
         "noop": Noop(),
         "cheat": cheat(),
+        "forger": forge(),
     }
     async with open_setting(sandbox, note) as setting:
         began = time.monotonic()

@@ -31,6 +31,7 @@ def show(found: Demo, tasks: str) -> None:
     out.print()
     _scores(out, found)
     _cheat(out, found.results["cheat"])
+    _forger(out, found.results["forger"])
     _diff(out, found.results["oracle"].diff)
     out.print()
     out.print("next:", style="bold")
@@ -83,17 +84,35 @@ def _scores(out: Console, found: Demo) -> None:
 def _cheat(out: Console, result: EpisodeResult) -> None:
     if result.grade is None:
         return
-    seen = result.trajectory.turns[-2].observation
-    out.print()
-    out.print("the cheat", style="bold")
-    out.print(
-        f"in its own sandbox it saw {seen.passing} tests pass and {max(0, seen.failing)} fail;"
-    )
+    _seen(out, "the cheat", result)
     out.print(f"graded elsewhere: {result.grade.score:g}, because")
     _tried(out, result.grade.tampering)
     if result.grade.attempts:
         out.print("it also looked for the answer, in vain:")
         _tried(out, result.grade.attempts)
+
+
+def _forger(out: Console, result: EpisodeResult) -> None:
+    """It touched no test: the code under test tells pytest that all is well."""
+    grade = result.grade
+    if grade is None:
+        return
+    _seen(out, "the forger, which patches pytest from the code under test", result)
+    why = "what its tests saw was compared outside of their process"
+    out.print(f"graded elsewhere: {grade.score:g}, because {why}")
+    failed = [each for each in grade.outcomes if each.outcome != "passed"]
+    for each in failed[:1]:
+        out.print(f"  {safe(each.id)}", soft_wrap=True)
+        out.print(f"  {safe(each.message)}", soft_wrap=True)
+
+
+def _seen(out: Console, who: str, result: EpisodeResult) -> None:
+    seen = result.trajectory.turns[-2].observation
+    out.print()
+    out.print(who, style="bold")
+    out.print(
+        f"in its own sandbox it saw {seen.passing} tests pass and {max(0, seen.failing)} fail;"
+    )
 
 
 def _tried(out: Console, tried: Sequence[Tampering]) -> None:
