@@ -49,9 +49,11 @@ _BREAKAGES = (
 def _register(name: str, mechanism: str, source: str) -> None:
     async def break_it(play: Play) -> Finding:
         run = await play.lay(f"breakage/{name}")
-        await play.bash(run.replace("sh ", ". "), timeout_sec=8.0)  # in the shell itself
-        await play.bash("echo still there", timeout_sec=3.0)
-        return await play.graded()
+        done = await play.bash(run.replace("sh ", ". "), timeout_sec=8.0)  # in the shell itself
+        after = await play.bash("echo still there", timeout_sec=3.0)
+        said = " ".join(f"{done.output[-100:]} / {after.output[-100:]}".split())
+        finding = await play.graded()
+        return Finding(finding.outcome, f"{finding.evidence}; inside: {said}")
 
     attack(name, "lifecycle", mechanism, source)(break_it)
 
