@@ -7,6 +7,7 @@ import json
 import secrets
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from codegym.grading.setting import Setting
 from codegym.redteam.audit import AuditReport, audit
 from codegym.sandbox.backends import pick
 from codegym.tasks import sources
+from codegym.types import Task
 
 #: What leaves a marker, and a part of the path at which it is to be found.
 PLANTS = {
@@ -51,6 +53,11 @@ PLANTS = {
         "'import py_compile as p; p.compile(\"/tmp/m.py\", \"/tmp/m.pyc\")'; rm /tmp/m.py"),
         "/tmp/m.pyc",
     ),
+    "large": (
+        ("truncate -s 40M /tmp/large; "
+        "printf $M | dd of=/tmp/large bs=1 seek=$((2**25 - 9)) conv=notrunc status=none"),
+        "/tmp/large",
+    ),
     "base64": ("echo $M | base64 > /tmp/b64", "/tmp/b64"),
     "tar-gz": ("cd /tmp && echo $M > t && tar czf t.tgz t && rm t", "/tmp/t.tgz"),
     "stub": ("mkdir typings; echo \"def f(): '''$M'''\" > typings/f.pyi", "/typings/f.pyi"),
@@ -69,11 +76,22 @@ class Planting(Setting):
         return box
 
 
-async def audited(source: str, script: str, markers: list[str]) -> AuditReport:
+#: What any code may hold is no trace of this one's.
+COMMONPLACE = """\
+--- /dev/null
++++ b/src/tinycalc/extra.py
+@@ -0,0 +1,3 @@
++class Extra:
++    def __init__(self, *args, **kwargs):
++        super().__init__(*args, **kwargs)
+"""
+
+
+async def audited(tasks: list[Task], script: str, markers: list[str]) -> AuditReport:
     setting = Planting(pick("bubblewrap"))
     setting.script = script
     try:
-        return await audit(sources.resolve(source), setting, markers=markers)
+        return await audit(tasks, setting, markers=markers)
     finally:
         await setting.close()
 
@@ -87,7 +105,9 @@ async def test_what_is_left_anywhere_in_a_sandbox_is_found(victim):
     solved = victim.gold[victim.target].data
     lines.append(f"echo {base64.b64encode(solved).decode()} | base64 -d > /tmp/solved")
     lines.append("""echo '{"instance_id": "tiny-0", "FAIL_TO_PASS": []}' > /tmp/rows.jsonl""")
-    report = await audited("tiny", "\n".join(lines), list(markers.values()))
+    (task,) = sources.resolve("tiny")
+    task = replace(task, patch=task.patch + COMMONPLACE)
+    report = await audited([task], "\n".join(lines), list(markers.values()))
 
     found = {
         name: [leak.path for leak in report.leaks if leak.text == text]

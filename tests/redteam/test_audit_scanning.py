@@ -6,6 +6,7 @@ import base64
 import bz2
 import gzip
 import io
+import itertools
 import json
 import lzma
 import marshal
@@ -23,11 +24,15 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from support import git, make_tiny_environment, tiny_task
 
+from codegym.errors import SandboxError, UnavailableError
 from codegym.redteam.audit import bytecode
 from codegym.redteam.audit.matching import ANCHOR_BYTES, Matcher
 from codegym.redteam.audit.needles import Needle, make_subject, needles_of
 from codegym.redteam.audit.opening import views
+from codegym.redteam.audit.reading import OVERLAP_BYTES, WINDOW_BYTES, Entry, batches, look
 from codegym.redteam.audit.scanning import Scanner
+from codegym.sandbox.fake import FakeBackend
+from codegym.types import CommandResult, Image, SandboxSpec
 
 MARKER = b"FIX_0123456789abcdef"
 TEXT = (
@@ -322,3 +327,30 @@ def test_no_bytes_break_the_reader_of_bytecode(body):
 def test_no_bytes_break_what_opens(body):
     for view in views(body):
         assert view.depth <= 5
+
+
+@given(st.lists(st.integers(0, 3 * WINDOW_BYTES), max_size=5))
+def test_windows_cover_each_file_and_share_their_edges(sizes):
+    entries = [Entry(str(number), size, "") for number, size in enumerate(sizes)]
+    asked = [part for batch in batches(entries) for part in batch]
+    for entry in entries:
+        spans = [(at, at + length) for one, at, length in asked if one is entry]
+        assert spans[0][0] == 0
+        assert spans[-1][1] == entry.size
+        for (_, end), (start, _) in itertools.pairwise(spans):
+            assert end - start >= min(OVERLAP_BYTES, entry.size - start)
+
+
+@pytest.mark.parametrize("report", [b"", b'{"path": "/x"}\n', b"{", b'{"body": 9}\n123'])
+async def test_a_listing_without_its_end_is_no_listing(report, tmp_path):
+    image = Image("x", (), python="/usr/bin/python3")
+    backend = FakeBackend(lambda _: CommandResult(0, b"killed", report=report))
+    box = await backend.start(SandboxSpec(image, tmp_path))
+    with pytest.raises(SandboxError, match="could not read a sandbox to the end: killed"):
+        await look(box)
+
+
+async def test_an_image_without_python_is_said(tmp_path):
+    box = await FakeBackend().start(SandboxSpec(Image("x", ()), tmp_path))
+    with pytest.raises(UnavailableError, match="no Python"):
+        await look(box)

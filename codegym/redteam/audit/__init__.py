@@ -10,7 +10,7 @@ thing that is believed is the image's own Python, which no agent has touched.
 What is looked for (``needles``) comes from the tasks' own trees: a marker planted in the gold
 patch, lines that only gold has, hidden tests, deleted symbols, rows, and functions by shape; of the
 task itself and of all others of its source. What stands openly in the files that a policy is given
-tells it nothing, and is no finding.
+tells it nothing and is no finding, nor is a line that the standard library has, too.
 """
 
 from codegym.redteam.audit.run import AuditReport, Leak, audit

@@ -89,14 +89,15 @@ async def look(box: Sandbox) -> Listing:
 
 async def fetch(box: Sandbox, entries: Sequence[Entry]) -> AsyncIterator[tuple[Entry, Piece]]:
     """The content of files, as it is now; of a large one in windows."""
-    for batch in _batches(entries):
+    for batch in batches(entries):
         wanted = [(entry.path, offset, length) for entry, offset, length in batch]
         answers = await _ask(box, "read", stdin=json.dumps(wanted).encode())
         for (entry, offset, _), (_, body) in zip(batch, answers, strict=True):
             yield entry, Piece(entry.path, body, offset)
 
 
-def _batches(entries: Sequence[Entry]) -> Iterator[list[tuple[Entry, int, int]]]:
+def batches(entries: Sequence[Entry]) -> Iterator[list[tuple[Entry, int, int]]]:
+    """What is asked for at once: entries, each with an offset and a length."""
     batch: list[tuple[Entry, int, int]] = []
     room = WINDOW_BYTES
     for entry in entries:
@@ -122,7 +123,10 @@ async def _ask(
         )
     argv = [python, "-I", "-S", "-B", "-c", _payload(), mode, str(REPORT_FD), *arguments]
     ended = await box.exec(argv, stdin=stdin, report=True, timeout_sec=_TIMEOUT_SEC)
-    answers = list(_parse(ended.report))
+    try:
+        answers = list(_parse(ended.report))
+    except ValueError:
+        answers = []
     if not answers or answers.pop()[0].get("end") is not True:
         said = ended.output.decode(errors="replace").strip()[-500:]
         raise SandboxError(f"the audit could not read a sandbox to the end: {said or ended}")
