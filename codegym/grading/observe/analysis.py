@@ -128,6 +128,8 @@ class Analysis:
                 yield from self._functions(part, (*scope, part))
             elif isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef):
                 yield self._function(part, scope)
+            elif isinstance(part, ast.If | ast.Try):
+                yield from self._functions(part, scope)
 
     def _function(self, node: Scope, scope: tuple[ast.ClassDef, ...]) -> Function:
         own = parametrized(node.decorator_list)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass
 
+from codegym.grading.observe.kinds import Names
 from codegym.grading.observe.sites import Form, Option
 
 _COMPARISONS: dict[type[ast.cmpop], str] = {
@@ -147,16 +148,13 @@ def assertion(statement: ast.stmt) -> Assertion | None:
     return Assertion(statement, (found,), message or _at(call.args, positions))
 
 
-def raising(call: ast.expr) -> Raising | None:
+def raising(call: ast.expr, names: Names) -> Raising | None:
     """What a call says has to be raised, or None."""
     if not isinstance(call, ast.Call) or not call.args:
         return None
     if any(isinstance(argument, ast.Starred) for argument in call.args[:3]):
         return None
-    function, name = call.func, method(call)
-    ours = isinstance(function, ast.Attribute) and function.attr == "raises"
-    if ours and isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name):
-        ours = function.value.id == "pytest"
+    name, ours = method(call), names.dotted(call.func) == "pytest.raises"
     if not ours and name not in {"assertRaises", "assertRaisesRegex"}:
         return None
     before = 2 if name == "assertRaisesRegex" else 1

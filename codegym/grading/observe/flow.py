@@ -113,7 +113,7 @@ class Flow:
             self.trail.asserted[id(node)] = (found, kinds, sure)
         self.trail.made.pop(id(node), None)  # a loop's second round may know better
         if isinstance(node, ast.Expr):
-            form = raising(node.value)
+            form = raising(node.value, self.names)
             if form is not None and form.function is not None and not self._silent:
                 self._note_raising(form, node, sure)
             elif sure and self._is_making(node.value):
@@ -183,8 +183,9 @@ class Flow:
         elif any(self.names.kind(name) is Kind.CODE for name in names) or not names:
             self._spoil(reads(value))
             self.trail.touched |= not names <= {"self"}
-        elif names & self._own - {"self"}:
-            self.trail.touched = True
+        else:
+            self.names.share(names, reads(value))
+            self.trail.touched |= bool(names & self._own - {"self"})
 
     def _choice(self, node: ast.If, sure: bool) -> None:
         self._effects(node.test)
@@ -242,7 +243,7 @@ class Flow:
         catching = False
         for item in node.items:
             self._effects(item.context_expr)
-            form = raising(item.context_expr)
+            form = raising(item.context_expr, self.names)
             if form is not None and form.function is None:
                 catching = True
                 if not self._silent:
@@ -296,8 +297,9 @@ class Flow:
         if last_name(node.func) in _ONLOOKERS or (method(node) or "").startswith("assert"):
             return
         arguments = [*node.args, *(word.value for word in node.keywords)]
-        receiver = _receiver(node)
+        receiver = set() if self.names.dotted(node.func) else _receiver(node)
         if receiver and self.names.kind(*receiver) is not Kind.CODE:
+            self.names.share(receiver, {name for part in arguments for name in reads(part)})
             if any(kind_of(argument, self.names) is Kind.CODE for argument in arguments):
                 self._spoil(receiver)
             if receiver & self._own - {"self"} or receiver - self.names.kinds.keys():

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from codegym.grading.observe.analysis import Analysis, Function
-from codegym.grading.observe.claims import method, raising
-from codegym.grading.observe.kinds import Kind, kind_of
+from codegym.grading.observe.claims import method
+from codegym.grading.observe.rewriting import raising_here
 from codegym.grading.observe.tables import last_name
 
 _NAMING = frozenset({"getattr", "hasattr", "setattr", "delattr", "fixture", "skip", "importorskip"})
@@ -71,7 +71,7 @@ class _Collector:
                 self._each(node.keys, home, weight * 0.5)
                 self._each(node.values, home, weight)
             case ast.Name(ctx=ast.Load()):
-                self._named(node, lambda value, name: self.walk(value, name, weight))
+                self._named(node, lambda value, name: self.walk(value, name, weight * 0.7))
             case ast.FunctionDef() | ast.Lambda():
                 body = node.body if isinstance(node.body, list) else [node.body]
                 self._each(body, home, weight * 0.3)
@@ -104,7 +104,7 @@ class _Collector:
             self.groups[-1].append(Input(node, home, weight))
 
     def _call(self, node: ast.Call, home: str | None, weight: float) -> None:
-        if method(node) == "subTest" or raising_context(node):
+        if method(node) == "subTest" or raising_here(node, self.analysis.names):
             return
         arguments: list[ast.AST] = [*node.args, *node.keywords]
         naming = last_name(node.func) in _NAMING
@@ -118,16 +118,8 @@ class _Collector:
         local = node.id in self.function.names.kinds
         if value is None or local or node.id in self.homes:
             return
-        if go != self.table and kind_of(value, self.analysis.names) is Kind.CODE:
-            return
         self.homes.add(node.id)
         go(value, node.id)
-
-
-def raising_context(node: ast.Call) -> bool:
-    """Whether a call only says what has to be raised."""
-    form = raising(node)
-    return form is not None and form.function is None
 
 
 def inputs(analysis: Analysis, function: Function, dead: set[int]) -> list[list[Input]]:

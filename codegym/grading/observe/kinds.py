@@ -74,6 +74,12 @@ class Names:
         shared = frozenset().union(*(self.roots.get(part, frozenset({part})) for part in parts))
         self.roots[name] = shared | {name}
 
+    def share(self, names: Iterable[str], parts: Iterable[str]) -> None:
+        """Values of some names came to hold others'."""
+        found = [self.roots.get(part, frozenset({part})) for part in parts]
+        for name in names:
+            self.roots[name] = self.roots.get(name, frozenset({name})).union(*found)
+
     def spoil(self, names: Iterable[str]) -> set[str]:
         """Code under test got hold of these: what can change, and shares parts, is no longer ours.
 
@@ -84,7 +90,7 @@ class Names:
         for name in names:
             mine = self.roots.get(name, frozenset({name}))
             for other, roots in self.roots.items():
-                if roots & mine and self.kinds[other] is Kind.LOOSE:
+                if roots & mine and self.kinds.get(other) is Kind.LOOSE:
                     self.kinds[other] = Kind.CODE
             outer |= {root for root in mine if root not in self.kinds}
         return outer

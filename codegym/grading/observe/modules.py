@@ -73,7 +73,9 @@ class TestModule:
     def controllable(self) -> frozenset[str]:
         """Tests (as ``Site.test``) that ``control`` can perturb."""
         return frozenset(
-            part.name for part in self.tests() if invert(self.analysis.source, part.node)
+            part.name
+            for part in self.tests()
+            if invert(self.analysis.source, part.node, self.analysis.names)
         )
 
     def control(self, perturbed: Mapping[str, bool]) -> str:
@@ -86,7 +88,7 @@ class TestModule:
         edits: list[Edit] = []
         for part in self.tests():
             if perturbed.get(part.name, False):
-                edits += invert(source, part.node)
+                edits += invert(source, part.node, self.analysis.names)
         return apply(source.data, edits).decode()
 
     def copy_of(

@@ -53,6 +53,8 @@ FIXED_MODULES = _words(
 )
 IMPURE_ENDS = _words(
     """
+    heapify heappop heappush heappushpop heapreplace insort insort_left insort_right setitem
+    delitem iadd iconcat imul ior currentframe getsource stack trace utcfromtimestamp
     cwd fromtimestamp home load now random seed shuffle today utcnow
     """
 )

@@ -214,7 +214,7 @@ def _settle(analysis: Analysis, function: Function, approved: list[_Use], result
         if isinstance(part, ast.With):
             for item in part.items:
                 call = item.context_expr
-                mentions = reads(call) & result.gone[id(node)]
+                mentions = reads(call) & unneeded
                 if isinstance(call, ast.Call) and method(call) == "subTest" and mentions:
                     start, end = analysis.source.span(call.func)[1], analysis.source.span(call)[1]
                     result.edits.append((start, end, f"({analysis.source.newlines(start, end)})"))
@@ -274,6 +274,8 @@ def _live(node: ast.AST, dead: set[int]) -> Iterator[str]:
             continue
         if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load | ast.Del):
             yield part.id
+        if isinstance(part, ast.AugAssign):
+            yield from stored(part.target)
         yield from _live(part, dead)
 
 

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Literal
 
 from codegym.grading.observe.analysis import Spot
-from codegym.grading.observe.claims import Assertion, Claim, Raising, method
+from codegym.grading.observe.claims import Assertion, Claim, Raising, method, raising
+from codegym.grading.observe.kinds import Names
 from codegym.grading.observe.text import Edit, Source, Span, compose
 
 MODULE = "_cg_observer"
@@ -118,18 +119,18 @@ def _raises_call(source: Source, spot: Spot, form: Raising, mode: Mode) -> list[
     return [*edits[:-1], (start, end, text)]
 
 
-def invert(source: Source, function: ast.AST) -> list[Edit]:
+def invert(source: Source, function: ast.AST, names: Names) -> list[Edit]:
     """Edits that make a test's assertions demand the opposite."""
     edits: list[Edit] = []
-    for node in _own_statements(function):
+    for node in _own_statements(function, names):
         if isinstance(node, ast.Assert):
             start, end = source.span(node.test)
             edits += [(start, start, "not ("), (end, end, ")")]
         elif isinstance(node, ast.Expr):
-            edits += _invert_call(source, node)
+            edits += _invert_call(source, node, names)
         elif isinstance(node, ast.With):
             for item in node.items:
-                if raising_here(item.context_expr):
+                if raising_here(item.context_expr, names):
                     first, last = source.span(item.context_expr)
                     lines = source.newlines(first, last)
                     nothing = f'__import__("contextlib").nullcontext({lines})'
@@ -137,18 +138,14 @@ def invert(source: Source, function: ast.AST) -> list[Edit]:
     return edits
 
 
-def raising_here(call: ast.expr) -> bool:
+def raising_here(call: ast.expr, names: Names) -> bool:
     """Whether a block has to raise something."""
-    from codegym.grading.observe.claims import raising
-
-    form = raising(call)
+    form = raising(call, names)
     return form is not None and form.function is None
 
 
-def _invert_call(source: Source, node: ast.Expr) -> list[Edit]:
-    from codegym.grading.observe.claims import raising
-
-    form = raising(node.value)
+def _invert_call(source: Source, node: ast.Expr, names: Names) -> list[Edit]:
+    form = raising(node.value, names)
     start, end = source.span(node)
     if form is not None and form.function is not None:
         last = source.span(form.function)[1]
@@ -166,13 +163,15 @@ def _invert_call(source: Source, node: ast.Expr) -> list[Edit]:
     return []
 
 
-def _own_statements(node: ast.AST) -> Iterator[ast.stmt]:
+def _own_statements(node: ast.AST, names: Names) -> Iterator[ast.stmt]:
     """A function's statements, but for those of functions in it and of blocks that must raise."""
     for part in ast.iter_child_nodes(node):
         if isinstance(part, ast.stmt):
             yield part
         if isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
             continue
-        if isinstance(part, ast.With) and any(raising_here(i.context_expr) for i in part.items):
+        if isinstance(part, ast.With) and any(
+            raising_here(i.context_expr, names) for i in part.items
+        ):
             continue
-        yield from _own_statements(part)
+        yield from _own_statements(part, names)

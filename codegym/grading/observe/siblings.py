@@ -14,6 +14,7 @@ from codegym.grading.observe.sites import Sibling
 from codegym.grading.observe.text import Edit, apply
 
 _TRIES = 12  # for each that is wanted
+_TOGETHER = 0.75
 
 
 def siblings(module: TestModule, function: str, rng: Random, count: int) -> list[Sibling]:
@@ -38,8 +39,9 @@ def siblings(module: TestModule, function: str, rng: Random, count: int) -> list
     free = (name for name in names if name not in taken)
     seen = {_text_of(module, test, ())}
     found: list[Sibling] = []
+    chooser = _Chooser(groups, module, rng)
     for _ in range(count * _TRIES if groups else 0):
-        edits = _edits(module, test, _choose(groups, module, rng))
+        edits = _edits(module, test, chooser.choose())
         text = _text_of(module, test, edits)
         if text in seen:
             continue
@@ -59,24 +61,47 @@ def _dedented(text: str) -> str:
     return "if True:\n" + text if text[:1].isspace() else text
 
 
-def _choose(
-    groups: list[list[Input]], module: TestModule, rng: Random
-) -> Iterator[tuple[Input, str]]:
-    """New literals: in one case, in about half of them, or in all; at least in one."""
-    share = rng.choice([0.0, 0.5, 1.0])
-    sure = rng.randrange(len(groups))
-    together = rng.random() < 0.5  # what is the same stays the same
-    for index, group in enumerate(groups):
-        if index != sure and rng.random() >= share:
-            continue
-        for _ in range(rng.choice([1, 2, 4])):
-            picked = rng.choices(group, [part.weight for part in group])[0]
-            new = changed(picked.node, module.analysis.source, rng)
-            if new is None:
-                continue
-            yield picked, new
-            if together and isinstance(picked.node, ast.Constant):
-                yield from ((part, new) for part in group if _same(part, picked))
+class _Chooser:
+    """Which literals change: by turns each alone, and several at once.
+
+    Alone, a change is more likely to leave a test that passes; at once, they are harder to guess.
+    """
+
+    def __init__(self, groups: list[list[Input]], module: TestModule, rng: Random) -> None:
+        self._groups, self._source, self._rng = groups, module.analysis.source, rng
+        self._alone: list[tuple[list[Input], Input]] = []
+        self._turn = 0
+
+    def choose(self) -> Iterator[tuple[Input, str]]:
+        """Inputs and what they become."""
+        self._turn += 1
+        if self._turn % 2:
+            return self._several()
+        if not self._alone:  # the likelier ones come first, as pops are from the end
+            every = [(group, part) for group in self._groups for part in group]
+            self._alone = sorted(every, key=lambda at: at[1].weight * self._rng.random())
+        group, part = self._alone.pop()
+        return self._change(part, group, self._rng.random() < _TOGETHER)
+
+    def _several(self) -> Iterator[tuple[Input, str]]:
+        """In one case, in about half of them, or in all; at least in one."""
+        rng = self._rng
+        share, sure = rng.choice([0.0, 0.5, 1.0]), rng.randrange(len(self._groups))
+        together = rng.random() < _TOGETHER
+        for index, group in enumerate(self._groups):
+            if index == sure or rng.random() < share:
+                for part in rng.choices(group, [p.weight for p in group], k=rng.choice([1, 2, 4])):
+                    yield from self._change(part, group, together)
+
+    def _change(
+        self, part: Input, group: list[Input], together: bool
+    ) -> Iterator[tuple[Input, str]]:
+        """Another value; ``together``, what is the same stays the same."""
+        new = changed(part.node, self._source, self._rng)
+        if new is not None:
+            yield part, new
+            if together and isinstance(part.node, ast.Constant):
+                yield from ((other, new) for other in group if _same(other, part))
 
 
 def _same(one: Input, other: Input) -> bool:

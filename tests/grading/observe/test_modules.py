@@ -108,6 +108,21 @@ def test_what_a_block_raises_is_observed(text):
     assert after.count("__cg__.raised(") == 1
 
 
+def test_raises_is_known_by_what_it_is_not_by_its_name():
+    body = "def test_it():\n    with raises(ValueError):\n        assert parse('')\n"
+    assert sides(f"from pytest import raises\n{HEAD}{body}") == [("raises", "one", True)]
+    assert sides(f"{HEAD}from code_under_test import raises\n{body}") == [("true", "one", True)]
+
+
+def test_tests_in_branches_of_a_module_are_found():
+    text = (
+        HEAD
+        + "import sys\nif sys.maxsize > 5:\n    def test_it():\n        assert double(1) == 81234\n"
+    )
+    assert sides(text) == [("==", "one", True)]
+    assert "81234" not in shipped(text)
+
+
 def test_options_of_almost_are_kept():
     source = HEAD + (
         "class TestIt(unittest.TestCase):\n"

@@ -162,6 +162,12 @@ KEPT = {
             assert double(1) == wanted
             double(locals())
         """,
+    "added to by code under test": """
+        def test_it():
+            wanted = 81234
+            assert double(1) == wanted
+            wanted += double(1)
+        """,
     "a closure": """
         def test_it():
             wanted = 81234
