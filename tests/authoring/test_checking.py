@@ -34,6 +34,29 @@ async def test_what_holds_holds(tiny, setting):
     assert not (tiny.folder / "quarantine.jsonl").exists()
 
 
+async def test_what_protects_grades_is_told_and_can_be_asked_for(tiny, setting):
+    task = tiny_task(tiny)
+    loose = task.test_patch.replace("median([4, 1, 2, 3]) == 2.5", "median([4, 1, 2, 3]) < 2.6")
+    rows = [task, replace(task, instance_id="tiny-loose", test_patch=loose)]
+    least = {"name": "tiny", "environments": [tiny], "least_assurance": "observed"}
+    write_pack(tiny.folder, rows, **least)
+    report = await authoring.check(resolve("tiny"), setting, 1)
+    shares = report.shares
+    assert shares.tests == {"observed": 0.5, "controls": 0.5, "report_only": 0.0}
+    assert (shares.siblings, shares.hard_codable) == (0.5, 0.5)
+    assert (shares.failing, shares.assertion_only, shares.observation_only) == (2, 0, 0)
+    assert shares.forging_bound == pytest.approx(
+        (1.0 + report.tasks[0].protection.forging_bound) / 2
+    )
+    assert [each.problem for each in report.tasks] == [
+        "",
+        "its grades are controls, and the pack asks for observed",
+    ]
+    assert write_pack(tiny.folder, [task], name="tiny", environments=[tiny]).least_assurance == (
+        "observed"
+    )
+
+
 async def test_what_does_not_hold_is_quarantined_with_the_reason(tiny, setting):
     task = tiny_task(tiny)
     median, *_ = task.fail_to_pass
@@ -151,10 +174,13 @@ def test_the_command_says_so_by_its_status(tiny, at_home):
     said = json.loads(ran.stdout)
     assert (said["holds"], said["fallen"], said["repeats"]) == (False, ["tiny-easy"], 1)
     assert said["tasks"][0] == said["tasks"][0] | {"gold": [1], "empty": [0], "problem": ""}
+    assert said["protection"]["tests"]["observed"] > 0
+    assert said["protection"]["observation_only"] == said["protection"]["assertion_only"] == 0
     pack(tiny, task)
     ran = _check(at_home, "tiny", "--repeats", "1")
     assert ran.returncode == 0, ran.stderr
     assert "1 of 1 tasks hold" in ran.stdout
+    assert "failing tests graded by observation" in ran.stdout
 
 
 def test_a_pack_that_cannot_be_written_is_reported_only(tiny, at_home):

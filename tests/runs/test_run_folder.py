@@ -80,6 +80,12 @@ def a_result(index: int = 0, turns: int = 2, fault: str = "") -> EpisodeResult:
         (Tampering("git", "", "looked"),),
         durations_sec={"total": 0.5},
         text="fine",
+        assurance="observed",
+        forging_bound=2.0**-64,
+        protection={"observed": 2},
+        siblings=3,
+        siblings_passed=3,
+        hard_codable=False,
     )
     work = Manifest((Change("a.bin", b"\xff\x00\n"), Change("b", None)), (Refusal("l", "symlink"),))
     return EpisodeResult(

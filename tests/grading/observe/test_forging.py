@@ -142,7 +142,17 @@ FORGERS = {
 }
 
 
-@pytest.mark.parametrize("code", FORGERS.values(), ids=FORGERS)
+#: In each run of the tests; the others are slow together.
+QUICK = ("equal to anything", "frames searched for the expected value", "patched reports")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        pytest.param(code, id=name, marks=() if name in QUICK else pytest.mark.slow)
+        for name, code in FORGERS.items()
+    ],
+)
 async def test_what_fools_pytest_is_not_believed(range_, code):
     work = await range_.work(IN_CODE.format(code=code))
     plain = await graded(range_.setting.backend, range_.ready, work)

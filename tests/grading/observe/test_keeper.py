@@ -88,6 +88,7 @@ async def test_ready_does_not_wait_for_it_and_a_sandbox_that_stays_begins_it(ran
         await setting.close()
 
 
+@pytest.mark.slow
 async def test_what_is_stopped_leaves_nothing_and_is_made_again(range_, tiny):
     task = fresh(range_.task, "stopped")
     setting = Setting(pick("bubblewrap"))
@@ -124,6 +125,7 @@ asyncio.run(main())
 """
 
 
+@pytest.mark.slow
 async def test_a_killed_process_leaves_it_to_the_next(range_, tiny, tmp_path):
     task = fresh(range_.task, "killed")
     (tmp_path / "grading_keeper_task.py").write_text(

@@ -1,0 +1,101 @@
+"""What tests saw is held against the recording, occurrence by occurrence."""
+
+import pytest
+
+from codegym.grading.observe.agreement import agree, sibling_agrees, steady
+from codegym.grading.observe.recording import Pair, pairs
+from codegym.grading.observe.sites import Site
+from codegym.types import Sighting, Value
+
+
+def number(value):
+    return Value("int", leaf=value) if isinstance(value, int) else Value("float", leaf=value.hex())
+
+
+def site(number_, op="==", sides="one", form="compare"):
+    return Site(number_, "test_it", 3, "f(x) == 5", form, op, sides=sides)
+
+
+SITES = {1: site(1), 2: site(2, sides="both"), 3: site(3, op="<"), 4: site(4, "true", form="truth")}
+
+
+def saw(*found):
+    return tuple(
+        Pair(one[0], number(one[1]), number(one[2]) if len(one) > 2 else None) for one in found
+    )
+
+
+GOLD = saw((1, 5, 5), (2, 7, 7), (1, 6, 6))
+
+
+def test_the_same_again_holds():
+    found = agree(GOLD, saw((1, 5), (2, 7, 7), (1, 6)), SITES)
+    assert (found.holds, found.differs) == (True, False)
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        (),
+        ((1, 5), (2, 7, 7)),
+        ((1, 5), (2, 7, 7), (1, 6), (1, 6)),
+        ((1, 6), (2, 7, 7), (1, 5)),
+        ((1, 5), (2, 7, 7), (1, 7)),
+        ((1, 5), (2, 7, 8), (1, 6)),
+        ((1, 5), (2, 7), (1, 6)),
+    ],
+    ids=["nothing", "less", "more", "another order", "another value", "unequal", "one side only"],
+)
+def test_what_is_not_the_same_does_not(seen):
+    assert not agree(GOLD, saw(*seen), SITES).holds
+
+
+def test_the_first_that_fails_is_told():
+    found = agree(GOLD, saw((1, 5), (2, 7, 7), (1, 9)), SITES)
+    assert (found.site, found.value) == (SITES[1], number(9))
+    missing = agree(GOLD, saw((1, 5)), SITES)
+    assert (missing.site, missing.value) == (SITES[1], None)
+
+
+def test_sides_that_agree_with_each_other_and_not_with_gold_are_noted():
+    found = agree(GOLD, saw((1, 5), (2, 8, 8), (1, 6)), SITES)
+    assert (found.holds, found.differs) == (True, True)
+    more = agree(GOLD, saw((1, 5), (2, 7, 7), (2, 7, 7), (1, 6)), SITES)
+    assert (more.holds, more.differs) == (True, True)
+
+
+def test_a_site_is_observed_where_it_holds_and_means_the_same_every_time():
+    assert steady(SITES[1], [saw((1, 5, 5)), saw((1, 5, 5))])
+    assert not steady(SITES[1], [saw((1, 5, 5)), saw((1, 6, 6))])  # means another thing each time
+    assert not steady(SITES[1], [saw((1, 5, 5)), saw((1, 5, 5), (1, 5, 5))])
+    assert not steady(SITES[1], [saw((1, 5, 6)), saw((1, 5, 6))])
+    assert not steady(SITES[1], [saw((1, 5)), saw((1, 5))])
+    assert steady(SITES[2], [saw((2, 5, 5)), saw((2, 6, 6))])  # both sides may move together
+    assert steady(SITES[3], [saw((3, 1, 9)), saw((3, 2, 9))])
+    unknown = Pair(1, Value("opaque", "tinycalc.Thing", parts=(Value("tuple"), Value("none"))))
+    assert not steady(SITES[1], [(unknown,), (unknown,)])
+
+
+def test_siblings_hold_to_what_their_assertion_asks():
+    assert sibling_agrees(saw((1, 5)), saw((1, 5)), SITES)
+    assert not sibling_agrees(saw((1, 5)), saw((1, 6)), SITES)
+    assert not sibling_agrees(saw((1, 5)), saw((1, 5), (1, 5)), SITES)
+    assert not sibling_agrees(saw((1, 5)), (), SITES)
+    assert sibling_agrees(saw((1, 0.1 + 0.2)), saw((1, 0.3)), SITES)  # a sum in another order
+    assert not sibling_agrees(saw((1, 0.3)), saw((1, 0.31)), SITES)
+    assert sibling_agrees(saw((3, 5)), saw((3, 6)), SITES)  # `<`: which number is left open
+    assert sibling_agrees(saw((4, 5)), saw((4, 6)), SITES)
+    assert not sibling_agrees(saw((4, 5)), saw((4, 0)), SITES)
+
+
+def test_sides_are_paired_by_site_and_foreign_sites_left_out():
+    seen = (
+        Sighting(1, "a", number(1)),
+        Sighting(2, "a", number(2)),
+        Sighting(9, "a", number(9)),
+        Sighting(2, "e", number(3)),
+        Sighting(1, "e", number(4)),
+        Sighting(1, "e", number(5)),
+        Sighting(1, "a", number(6)),
+    )
+    assert pairs(seen, SITES) == saw((1, 1, 4), (2, 2, 3), (1, 6))
