@@ -76,9 +76,16 @@ def _text(value: str, rng: Random) -> str:
         return value[:at] + value[at] + value[at:]
     letters = list(value)
     for place in places if way == 2 else [at]:
-        known = next(known for known in _CLASSES if value[place] in known)
-        letters[place] = rng.choice([letter for letter in known if letter != value[place]])
+        letters[place] = _letter(value[place], rng)
     return "".join(letters)
+
+
+def _letter(old: str, rng: Random) -> str:
+    """Another of its class: often a neighbour, which is more likely to be there too."""
+    known = next(known for known in _CLASSES if old in known)
+    near = (known.index(old) + rng.choice([1, 1, 2, -1])) % len(known)
+    others = [letter for letter in known if letter != old]
+    return rng.choice([known[near], rng.choice(others)])
 
 
 def _display(node: ast.List | ast.Set | ast.Tuple, source: Source, rng: Random) -> str | None:

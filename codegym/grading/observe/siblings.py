@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Iterator
 from random import Random
 
@@ -14,7 +15,8 @@ from codegym.grading.observe.sites import Sibling
 from codegym.grading.observe.text import Edit, apply
 
 _TRIES = 12  # for each that is wanted
-_TOGETHER = 0.75
+_UNWRITABLE = (math.inf,)
+_TOGETHER, _OTHER = 0.75, 0.2
 
 
 def siblings(module: TestModule, function: str, rng: Random, count: int) -> list[Sibling]:
@@ -83,6 +85,15 @@ class _Chooser:
         group, part = self._alone.pop()
         return self._change(part, group, self._rng.random() < _TOGETHER)
 
+    def _other(self, part: Input) -> str | None:
+        """Now and then, another of the test's own values: what is there may be asked for."""
+        if not isinstance(part.node, ast.Constant) or self._rng.random() >= _OTHER:
+            return None
+        kind, old = type(part.node.value), part.node.value
+        known = [p.node.value for g in self._groups for p in g if isinstance(p.node, ast.Constant)]
+        fit = [v for v in known if type(v) is kind and v != old and v not in _UNWRITABLE]
+        return repr(self._rng.choice(fit)) if fit else None
+
     def _several(self) -> Iterator[tuple[Input, str]]:
         """In one case, in about half of them, or in all; at least in one."""
         rng = self._rng
@@ -97,7 +108,7 @@ class _Chooser:
         self, part: Input, group: list[Input], together: bool
     ) -> Iterator[tuple[Input, str]]:
         """Another value; ``together``, what is the same stays the same."""
-        new = changed(part.node, self._source, self._rng)
+        new = self._other(part) or changed(part.node, self._source, self._rng)
         if new is not None:
             yield part, new
             if together and isinstance(part.node, ast.Constant):
