@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -61,23 +61,25 @@ def audit(
 
     report = asyncio.run(look())
     if json:
-        print_json(
-            {
-                "clean": report.clean,
-                "tasks": report.tasks,
-                "needles": report.needles,
-                "files": report.files,
-                "distinct": report.distinct,
-                "bytes": report.size,
-                "leaks": report.leaks,
-                "unread": report.unread,
-                "seconds": report.seconds,
-            }
-        )
+        print_json(_as_json(report))
     else:
         _print(report)
     if not report.clean:
         raise typer.Exit(1)
+
+
+def _as_json(report: AuditReport) -> dict[str, Any]:
+    return {
+        "clean": report.clean,
+        "tasks": report.tasks,
+        "needles": report.needles,
+        "files": report.files,
+        "distinct": report.distinct,
+        "bytes": report.size,
+        "leaks": report.leaks,
+        "unread": report.unread,
+        "seconds": report.seconds,
+    }
 
 
 def _print(report: AuditReport) -> None:

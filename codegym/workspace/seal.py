@@ -49,11 +49,13 @@ class Seal:
         begin, end = self._next, self._next + self._at_once
         self._next = end if end < len(self._files) else 0
         try:
-            return all(
-                _mark(path) == mark for path, mark in (*self._always, *self._files[begin:end])
-            )
+            for path, mark in (*self._always, *self._files[begin:end]):
+                status = os.lstat(path)
+                if (status.st_dev, status.st_ino, status.st_ctime_ns) != mark:
+                    return False
         except FileNotFoundError:
             return False
+        return True
 
 
 class LayerSeals:

@@ -116,6 +116,8 @@ async def test_what_is_left_anywhere_in_a_sandbox_is_found(victim):
     missed = {name for name in PLANTS if not any(PLANTS[name][1] in path for path in found[name])}
     assert missed == set()
     assert any("/mem " in path and "/proc/1/" not in path for path in found["memory"])
+    (large,) = [leak for leak in report.leaks if leak.path == "/tmp/large"]
+    assert large.offset == 2**25 - 9
     told = [leak for leak in report.leaks if "/mem " not in leak.path]  # of the shell: commands
     others = {(leak.kind, leak.path) for leak in told if leak.kind != "marker"}
     assert others == {("row", "/tmp/rows.jsonl"), ("gold", "/tmp/solved"), ("copy", "/tmp/solved")}

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import re
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from codegym.envs.kinds import BY_ROW, present
 from codegym.errors import TaskError
@@ -154,8 +155,8 @@ class _Auditor:
         names = "\n".join(listing.names).encode("utf-8", "surrogateescape")
         places = [(entry.path, self._known.get(entry.digest, [])) for entry in listing.files]
         pieces = (Piece("(names of files and links)", names), *listing.live)
-        places += [(piece.path, self._scanner.scan(piece.data)) for piece in pieces]
-        public = self._public(subject.start) | self._commonplace(places)
+        places += [(piece.path, await self._scan(piece)) for piece in pieces]
+        public = await asyncio.to_thread(self._public, subject.start) | self._commonplace(places)
         for path, hits in places:
             leaks = [self._leak(task_id, path, hit) for hit in hits if hit.needle not in public]
             self._report.leaks += leaks[:_MAX_LEAKS]
@@ -171,9 +172,20 @@ class _Auditor:
                 listing.unread.append(f"{entry.path}: it changed while it was read")
                 listing.live.append(piece)
                 continue
-            self._known.setdefault(entry.digest, []).extend(self._scanner.scan(piece.data))
+            self._known.setdefault(entry.digest, []).extend(await self._scan(piece))
             self._report.distinct += piece.offset == 0
             self._report.size += len(piece.data)
+
+    async def _scan(self, piece: Piece) -> list[Hit]:
+        """Look through a piece, beside the loop; of a later window, lines cannot be told."""
+        hits = await asyncio.to_thread(self._scanner.scan, piece.data)
+        if not piece.offset:
+            return hits
+        moved = [0 if hit.how else piece.offset for hit in hits]
+        return [
+            replace(hit, offset=hit.offset + by, line=0)
+            for hit, by in zip(hits, moved, strict=True)
+        ]
 
     def _public(self, start: Tree) -> set[int]:
         """Needles that stand openly in the files that a policy is given: they tell it nothing."""
