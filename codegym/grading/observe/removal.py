@@ -23,8 +23,7 @@ class _Use:
     function: Function
     name: str
     column: list[ast.expr]
-    key: tuple[str, object]  # the table; every use of it has to agree
-    head: ast.expr  # what is looped over
+    needed: int  # so many uses of the table have to agree
 
 
 @dataclass
@@ -74,7 +73,7 @@ def remove(analysis: Analysis, emitted: Collection[Spot]) -> Removal:
     for function in analysis.functions:
         if spots := by_function.get(id(function.node)):
             uses += _in_function(analysis, function, spots, result)
-    approved = _agreed(analysis, uses)
+    approved = _agreed(uses)
     for use in approved:
         result.dead |= {id(cell) for cell in use.column}
         result.edits += [_none(analysis.source, cell) for cell in use.column]
@@ -129,66 +128,59 @@ def _loop_uses(analysis: Analysis, function: Function, unneeded: set[str]) -> It
     def define(name: str) -> ast.expr | None:
         return analysis.define_in(function.node, name)
 
+    own = set(stored(function.node))
     for loop in function.trail.looped.values():
         places = paths(loop.target)
+        local = any(source.id in own for source in sources(loop.iter))
+        scope = function.node if local else analysis.source.tree
         for name in unneeded & set(places):
             column = cells(loop.iter, places[name], define)
-            key = _key(loop.iter, ("loop", id(loop.iter)), define, function)
-            if column is not None and key is not None and _free(column, function):
-                yield _Use(function, name, column, key, loop.iter)
+            needed = _table(loop.iter, 1, define, scope)
+            if column is not None and needed is not None and _free(column, function):
+                yield _Use(function, name, column, needed)
 
 
 def _parameter_uses(analysis: Analysis, function: Function, unneeded: set[str]) -> Iterator[_Use]:
     own = len(function.tables) - function.shared
     for index, table in enumerate(function.tables):
+        sharing = sum(table.call is t.call for f in analysis.functions for t in f.tables)
         for name in unneeded & set(table.names):
             column = cells(table.rows, table.path(name), analysis.define)
-            key = _key(table.rows, ("rows", id(table.call)), analysis.define, None)
-            if column is None or key is None or table.indirect or not _free(column, function):
+            needed = _table(table.rows, sharing, analysis.define, analysis.source.tree)
+            if column is None or needed is None or table.indirect or not _free(column, function):
                 continue
-            if index < own or key[0] == "rows":
-                yield _Use(function, name, column, key, table.rows)
+            if index < own or not sources(table.rows):
+                yield _Use(function, name, column, needed)
 
 
-def _key(
-    head: ast.expr,
-    direct: tuple[str, object],
-    define: Callable[[str], ast.expr | None],
-    function: Function | None,
-) -> tuple[str, object] | None:
-    """Which table it is: one that is written where it is used, or one that has a name."""
+def _table(
+    head: ast.expr, uses: int, define: Callable[[str], ast.expr | None], scope: ast.AST
+) -> int | None:
+    """How many uses of a table have to agree; None where that cannot be said.
+
+    Args:
+        head: What is looped over.
+        uses: How many there are of a table that is written where it is used.
+        define: Looks up names.
+        scope: Where a table that has a name is known.
+    """
     found = sources(head)
     if not found:
-        return direct
+        return uses
     name = found[0].id
     known = define(name)
     if len(found) > 1 or known is None or isinstance(known, ast.Name):
         return None
-    local = function is not None and name in set(stored(function.node))
-    return f"name:{id(function.node) if local and function else 0}", name
-
-
-def _agreed(analysis: Analysis, uses: list[_Use]) -> list[_Use]:
-    """Those whose table is used by nobody who needs the column."""
-    votes: Counter[int] = Counter()
-    for use in uses:
-        votes.update(id(cell) for cell in use.column)
-    sharing = Counter(id(table.call) for part in analysis.functions for table in part.tables)
-    loads = Counter(
-        part.id
-        for part in ast.walk(analysis.source.tree)
-        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load)
+    return sum(
+        isinstance(part, ast.Name) and part.id == name and isinstance(part.ctx, ast.Load)
+        for part in ast.walk(scope)
     )
 
-    def needed(use: _Use) -> int:
-        kind, which = use.key
-        if kind == "loop":
-            return 1
-        if kind == "rows":
-            return sharing[which] if isinstance(which, int) else 0
-        return loads[str(which)]
 
-    return [use for use in uses if all(votes[id(cell)] == needed(use) for cell in use.column)]
+def _agreed(uses: list[_Use]) -> list[_Use]:
+    """Those whose table is used by nobody who needs the column."""
+    votes = Counter(id(cell) for use in uses for cell in use.column)
+    return [use for use in uses if all(votes[id(cell)] == use.needed for cell in use.column)]
 
 
 def _free(column: list[ast.expr], function: Function) -> bool:
@@ -218,20 +210,20 @@ def _settle(analysis: Analysis, function: Function, approved: list[_Use], result
                 if isinstance(call, ast.Call) and method(call) == "subTest" and mentions:
                     start, end = analysis.source.span(call.func)[1], analysis.source.span(call)[1]
                     result.edits.append((start, end, f"({analysis.source.newlines(start, end)})"))
-    result.edits += _labels(analysis.source, function)
+    for label in _labels(analysis, function):
+        result.dead.add(id(label))
+        result.edits.append(_none(analysis.source, label))
 
 
-def _labels(source: Source, function: Function) -> Iterator[Edit]:
+def _labels(analysis: Analysis, function: Function) -> Iterator[ast.expr]:
     """Cases are known by their numbers: what they are called may tell what is expected."""
-    own = function.tables[: len(function.tables) - function.shared]
-    for table in own:
-        for call in ast.walk(table.call):
-            if not isinstance(call, ast.Call):
-                continue
-            for word in call.keywords:
-                named = word.arg == "ids" and call is table.call
-                if named or (word.arg == "id" and last_name(call.func) == "param"):
-                    yield _none(source, word.value)
+    for table in function.tables[: len(function.tables) - function.shared]:
+        yield from (word.value for word in table.call.keywords if word.arg == "ids")
+        known = [analysis.define(source.id) for source in sources(table.rows)]
+        for rows in (table.rows, *(value for value in known if value is not None)):
+            for call in ast.walk(rows):
+                if isinstance(call, ast.Call) and last_name(call.func) == "param":
+                    yield from (word.value for word in call.keywords if word.arg == "id")
 
 
 def _constants(analysis: Analysis, result: Removal) -> None:

@@ -55,6 +55,23 @@ GONE = {
             for text, wanted in cases:
                 assert parse(text) == wanted
         """,
+    "local tables of one name": """
+        def test_it():
+            cases = [("1", 81234), ("2", 81234)]
+            for text, wanted in cases:
+                assert parse(text) == wanted
+        def test_that():
+            cases = [("3", 81234)]
+            for text, wanted in cases:
+                assert parse(text) == wanted
+        """,
+    "labels": """
+        LABELS = ["81234", "b81234"]
+        CASES = [("1", 81234), pytest.param("2", 81234, id="gives 81234")]
+        @pytest.mark.parametrize("text, wanted", CASES, ids=LABELS)
+        def test_it(text, wanted):
+            assert parse(text) == wanted
+        """,
     "parameters": """
         @pytest.mark.parametrize("text,wanted", [
             ("1", 81234),  # 81234
