@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from codegym.errors import TaskError
 from codegym.grading.fresh import run_fresh, work_between, workers
-from codegym.grading.observe.holding_out import with_siblings
+from codegym.grading.observe.completing import completed
 from codegym.grading.observe.laying import laid, modules_of
 from codegym.grading.observe.record import Subject, record
 from codegym.grading.observe.recording import Observation, Recording, dump, file_of, load
@@ -186,7 +186,7 @@ class _Solved:
         if base is None:
             return await record(solved)
         start = Subject(modules, self.ready.runner, self._run)
-        return await with_siblings(solved, start, base, functions)
+        return await completed(solved, start, base, functions)
 
     async def _run_solved(self, sources: Mapping[str, str], watch: Watch) -> SuiteRun:
         return await self._run(

@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from codegym.grading.observe import choosing
 from codegym.grading.observe.choosing import Sight
-from codegym.grading.observe.controls import controls, needs_controls
 from codegym.grading.observe.modules import TestModule
-from codegym.grading.observe.recording import Recording, TestRecord, function_of
+from codegym.grading.observe.recording import Recording, TestRecord
 from codegym.grading.suites import SuiteRun, Watch
 from codegym.types import ObservingRunner
 
@@ -67,9 +66,7 @@ async def record(subject: Subject) -> Recording:
         said = first.note or f"The suite takes {first.result.seconds:.0f} s."
         return Recording(notes=(f"{said} Nothing of it is observed.",))
     runs = [await subject.read(first), *await subject.look(sources, watches[1:])]
-    maker = _Maker(subject, runs)
-    recording = await maker.make()
-    return replace(recording, controlled=await maker.controlled(recording))
+    return await _Maker(subject, runs).make()
 
 
 class _Maker:
@@ -104,28 +101,3 @@ class _Maker:
 
     def _tests(self) -> list[TestRecord]:
         return [choosing.record_of(key, self._sites, self._first) for key in self._keys]
-
-    async def controlled(self, recording: Recording) -> frozenset[str]:
-        """Node ids of tests that need controls, and can have them."""
-        wanted = {
-            test.key: node
-            for node, test in recording.tests.items()
-            if needs_controls(recording, node, hidden=True) and self._controllable(test.key)
-        }
-        if not wanted:
-            return frozenset()
-        names = {function_of(key) for key in wanted}
-        as_is, inverted = [
-            await self._subject.look(
-                controls(self._subject.modules, dict.fromkeys(names, inverted)),
-                [Watch(tuple(wanted))],
-            )
-            for inverted in (False, True)
-        ]
-        good = as_is[0].passed & inverted[0].failed
-        return frozenset(node for key, node in wanted.items() if key in good)
-
-    def _controllable(self, key: str) -> bool:
-        path, _, test = function_of(key).partition("::")
-        module = self._subject.modules.get(path)
-        return module is not None and test in module.controllable

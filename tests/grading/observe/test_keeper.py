@@ -82,7 +82,7 @@ async def test_ready_does_not_wait_for_it_and_a_sandbox_that_stays_begins_it(ran
             await asyncio.sleep(0.1)
             if backend.started >= 10:
                 break
-        assert backend.started == 10  # eight for the one, none for the other
+        assert backend.started == 10  # eight more for the one, none for the other
         await box.stop()
     finally:
         await setting.close()

@@ -1,4 +1,6 @@
-"""Adds held-out siblings to a recording: variants of some tests with what they see when solved.
+"""Adds to a recording what a task's failing tests need: held-out siblings, or controls.
+
+Siblings are variants of tests, with what they see when solved.
 
 Candidates run alone, twice on the solved tree and once on the unsolved one, where they have to
 fail: else unsolved code with a table of the shown tests would pass them. What is kept then runs
@@ -13,6 +15,7 @@ from random import Random
 
 from codegym.grading.observe import choosing
 from codegym.grading.observe.choosing import Variant
+from codegym.grading.observe.controls import controls, needs_controls
 from codegym.grading.observe.record import Subject
 from codegym.grading.observe.recording import Recording, TestRecord, file_of, function_of
 from codegym.grading.observe.siblings import siblings
@@ -30,21 +33,23 @@ Siblings = Mapping[str, Sequence[Sibling]]
 Variants = Mapping[str, Sequence[Variant]]
 
 
-async def with_siblings(
+async def completed(
     solved: Subject, start: Subject, recording: Recording, functions: Iterable[str]
 ) -> Recording:
-    """The recording with siblings of some functions, where they could be made.
+    """The recording with siblings of some functions, and whether others can have controls.
 
     Args:
         solved: What was recorded; of its modules, those of the functions are needed.
         start: The same, run on the unsolved tree.
-        recording: Without siblings.
+        recording: Without either.
         functions: As ``path::Class::name``.
 
     Raises:
         SandboxError: The infrastructure broke, more than once.
     """
-    return await _Holder(solved, start, recording, functions).make()
+    holder = _Holder(solved, start, recording, functions)
+    made = await holder.make()
+    return replace(made, controlled=await holder.controlled(made))
 
 
 class _Holder:
@@ -76,6 +81,30 @@ class _Holder:
             if file_of(name) not in disturbed
         }
         return self._added({name: found for name, found in held.items() if found})
+
+    async def controlled(self, recording: Recording) -> frozenset[str]:
+        """Node ids of tests that need controls and, on the solved tree, do as they should."""
+        wanted = {
+            test.key: node
+            for node, test in recording.tests.items()
+            if function_of(test.key) in self._originals
+            and needs_controls(recording, node, hidden=True)
+            and self._controllable(test.key)
+        }
+        if not wanted:
+            return frozenset()
+        names = {function_of(key) for key in wanted}
+        looks = []
+        for inverted in (False, True):
+            sources = controls(self._solved.modules, dict.fromkeys(names, inverted))
+            looks += await self._solved.look(sources, [Watch(tuple(wanted))])
+        good = looks[0].passed & looks[1].failed
+        return frozenset(node for key, node in wanted.items() if key in good)
+
+    def _controllable(self, key: str) -> bool:
+        path, _, test = function_of(key).partition("::")
+        module = self._solved.modules.get(path)
+        return module is not None and test in module.controllable
 
     def _candidates(self) -> Siblings:
         found = {}
