@@ -97,10 +97,7 @@ async def generate(
     candidates = find_candidates(files, operators, seed)
     if not candidates:
         raise UsageError(_nothing(environment, files))
-    baselines = [
-        await measure(setting, environment, suite, progress, files=frozenset(files), store=kept)
-        for suite in environment.suites
-    ]
+    baselines = await _baselines(setting, environment, frozenset(files), progress, kept)
     screen = await asyncio.to_thread(_screen, baselines, tree, files, kept)
     gathering = Gathering(tree, screen, seed, known)
     trying = Trying(setting, screen, kept, workers or cores())
@@ -119,6 +116,20 @@ async def generate(
         operators=dict(sorted(gathering.operators.items())),
         seconds=time.perf_counter() - began,
     )
+
+
+async def _baselines(
+    setting: Setting,
+    environment: Environment,
+    files: frozenset[str],
+    progress: Progress,
+    store: LayerStore,
+) -> list[Baseline]:
+    """What every suite does without an edit."""
+    return [
+        await measure(setting, environment, suite, progress, files=files, store=store)
+        for suite in environment.suites
+    ]
 
 
 def _screen(
