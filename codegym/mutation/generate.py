@@ -69,8 +69,7 @@ async def generate(
 ) -> Generated:
     """Make tasks until there are ``count``, or no candidate is left.
 
-    The same environment, operators, seed and ``known`` give the same tasks, however many run at
-    once.
+    The same environment, operators, seed and ``known`` give the same, however many run at once.
 
     Args:
         environment: Its newest commit is mutated.
