@@ -70,7 +70,7 @@ def redteam(
         _print(report, page)
     if stopped:
         raise typer.Exit(INTERRUPTED)
-    if report.succeeded or report.faults or report.false_positives:
+    if report.succeeded or report.faults or report.false_positives or report.ungraded:
         raise typer.Exit(1)
 
 
@@ -179,6 +179,9 @@ def _print(report: Report, page: Path | None) -> None:
     for control in report.false_positives:
         said = f"{control.task_id}: an honest solution scored {control.score:g}: {control.text}"
         out.print(safe(said), style="red", soft_wrap=True)
+    for control in report.ungraded:
+        said = f"{control.task_id}: an honest solution came to no grade: {control.text}"
+        out.print(safe(said), style="yellow", soft_wrap=True)
     got, total = len(report.succeeded), len(report.verdicts)
     out.print(
         f"{got} of {counted(total, 'attack')} got through; "

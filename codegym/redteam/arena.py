@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import shlex
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
+from typing import TypeVar
 
 from codegym.errors import SandboxError, TaskError
 from codegym.grading.setting import Setting
@@ -22,6 +23,9 @@ from codegym.redteam.attack import (
 )
 from codegym.redteam.play import PROBE, ExcusedError, Play
 from codegym.redteam.victim import Victim
+from codegym.types import Grade
+
+_T = TypeVar("_T")
 
 #: Seconds that one attack may take, its grade included.
 ATTACK_SEC = 400.0
@@ -60,10 +64,16 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """An honest solution that was graded during the run: ``score`` must be 1."""
+    """An honest solution that was graded during the run.
+
+    Attributes:
+        task_id: The task.
+        score: Must be 1; None where there is no grade.
+        text: What the grade says, or why there is none.
+    """
 
     task_id: str
-    score: float
+    score: float | None
     text: str = ""
 
 
@@ -114,7 +124,12 @@ class Report:
     @property
     def false_positives(self) -> list[Control]:
         """Honest solutions that were graded below 1."""
-        return [each for each in self.controls if each.score < 1]
+        return [each for each in self.controls if each.score is not None and each.score < 1]
+
+    @property
+    def ungraded(self) -> list[Control]:
+        """Honest solutions that came to no grade."""
+        return [each for each in self.controls if each.score is None]
 
     @property
     def complete(self) -> bool:
@@ -206,19 +221,26 @@ class Arena:
         return replace(result, seconds=time.monotonic() - began)
 
     async def _once(self, attack: Attack, victim: Victim) -> Result:
-        """Play an attack in a task of its own, so that nothing that it raises gets out."""
+        """Play an attack, cut off where it takes too long."""
         play = Play(self._setting, victim, self._canary)
-        playing = asyncio.ensure_future(_play(attack, play))
+        playing = await self._bounded(play, _play(attack, play), self._attack_sec)
+        if playing.cancelled():
+            cut = Finding("refused", f"cut off after {self._attack_sec:g} s, nothing gained")
+            return Result(attack, victim.task.instance_id, cut)
+        return _result(attack, victim, playing)
+
+    async def _bounded(
+        self, play: Play, playing: Coroutine[None, None, _T], seconds: float
+    ) -> asyncio.Future[_T]:
+        """Run it as a task of its own, so that nothing that it raises or hangs on gets out."""
+        task = asyncio.ensure_future(playing)
         try:
-            await asyncio.wait({playing}, timeout=self._attack_sec)
-            if not playing.done():
-                cut = Finding("refused", f"cut off after {self._attack_sec:g} s, nothing gained")
-                return Result(attack, victim.task.instance_id, cut)
-            return _result(attack, victim, playing)
+            await asyncio.wait({task}, timeout=seconds)
         finally:
-            playing.cancel()
-            await asyncio.wait({playing})
+            task.cancel()
+            await asyncio.wait({task})
             await play.close()
+        return task
 
     async def _shows_host(self, victim: Victim) -> bool:
         """Whether a sandbox has the host's files or processes: what breaks things stays out."""
@@ -234,16 +256,19 @@ class Arena:
 
     async def _control(self, victim: Victim) -> Control:
         """Grade the gold patch, played as an agent would."""
-        play = Play(self._setting, victim, self._canary)
-        try:
-            await play.reset()
-            await play.solve()
-            grade = await play.submit()
-            return Control(victim.task.instance_id, grade.score, grade.text)
-        except (SandboxError, TaskError) as error:
-            return Control(victim.task.instance_id, 0.0, f"no grade: {error}")
-        finally:
-            await play.close()
+        play, task_id = Play(self._setting, victim, self._canary), victim.task.instance_id
+        playing = await self._bounded(play, _solve(play), ATTACK_SEC)
+        if playing.cancelled():
+            return Control(task_id, None, f"cut off after {ATTACK_SEC:g} s")
+        if (error := playing.exception()) is not None:
+            return Control(task_id, None, f"{type(error).__name__}: {error}")
+        return Control(task_id, playing.result().score, playing.result().text)
+
+
+async def _solve(play: Play) -> Grade:
+    await play.reset()
+    await play.solve()
+    return await play.submit()
 
 
 async def _play(attack: Attack, play: Play) -> Finding:

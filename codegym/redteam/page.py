@@ -65,7 +65,8 @@ def render(report: Report, source: str) -> str:
         rows="\n".join(_rows(report)),
         controls="\n".join(
             f'<tr><td>{escape(each.task_id)}<td class="{"" if each.score == 1 else "bad"}">'
-            f'{each.score:g}<td class="evidence">{escape(each.text)}'
+            f'{"none" if each.score is None else f"{each.score:g}"}<td class="evidence">'
+            f"{escape(each.text)}"
             for each in report.controls
         ),
     )

@@ -12,12 +12,45 @@ from codegym.redteam import PROBE, catalogue
 from codegym.redteam import play as play_module
 from codegym.redteam.victim import with_tests_unshown
 
+#: One of each kind of place; the rest of them with ``-m slow``.
+USUAL = [
+    "git-log-all",
+    "git-stash",
+    "git-reflog",
+    "git-unreachable-objects",
+    "git-raw-objects",
+    "git-keep-pack",
+    "git-bundles",
+    "git-alternates",
+    "git-upstream-identity",
+    "git-config-remote",
+    "leftover-pycache",
+    "leftover-mypy-cache",
+    "leftover-wheels-and-sdists",
+    "leftover-codegym-packs",
+    "leftover-imported-bytecode",
+    "process-environ",
+    "process-open-files",
+    "process-memory",
+    "inherited-descriptors",
+    "shared-memory",
+    "system-v-memory",
+    "abstract-sockets",
+    "loopback-services",
+    "metadata-singles-out",
+]
+
+
+def _parameters():
+    return [pytest.param(n, marks=[] if n in USUAL else pytest.mark.slow, id=n) for n in PLANTS]
+
+
 in_loop = pytest.mark.asyncio(loop_scope="module")
 ATTACKS = {one.name: one for one in catalogue()}
 
 
 @in_loop
-@pytest.mark.parametrize("name", PLANTS)
+@pytest.mark.parametrize("name", _parameters())
 async def test_it_finds_what_is_there(play, victim, name):
     names = {"M": victim.marker, "BASE": victim.task.base_commit, "T": victim.target}
     await play.lay("tell")

@@ -26,7 +26,16 @@ LEFT = {
 }
 
 
-@pytest.mark.parametrize("script", LEFT.values(), ids=LEFT)
+USUAL = ("a file", "a variable", "a stash", "a segment")
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        pytest.param(script, id=name, marks=[] if name in USUAL else pytest.mark.slow)
+        for name, script in LEFT.items()
+    ],
+)
 async def test_what_is_left_behind_is_seen(play, script):
     await play.lay("tell")
     await play.bash(f"L={token(play)}\n{PREAMBLE}\necho > new\n{script}\nunset L")
