@@ -142,9 +142,14 @@ def _edits(
         span = source.span(value)
         inside = [edit for edit in every if span[0] <= edit[0] and edit[1] <= span[1]]
         text = apply(source.data, inside, span).decode()
-        edits += [
-            (*source.span(node), f"({text})")
-            for node in ast.walk(test.node)
-            if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
-        ]
+        edits += [(*source.span(node), f"({text})") for node in _loads(test.node, name)]
     return tuple(edits)
+
+
+def _loads(node: ast.AST, name: str) -> Iterator[ast.Name]:
+    """Where a name is looked up, but for f-strings: Python 3.11 does not know places in them."""
+    for part in ast.iter_child_nodes(node):
+        if isinstance(part, ast.Name) and part.id == name and isinstance(part.ctx, ast.Load):
+            yield part
+        if not isinstance(part, ast.JoinedStr):
+            yield from _loads(part, name)
