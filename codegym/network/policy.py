@@ -1,0 +1,89 @@
+"""Finding a policy by name or path, and asking what it would say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from codegym.errors import DataError, NotFoundError, UsageError
+from codegym.network.rules import policy_file, rules
+from codegym.resources import data_root
+
+_OWN = Path(".codegym/policies")
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """A network policy: a file's text, checked only when the registries are known.
+
+    Attributes:
+        path: Where it was read.
+        text: TOML.
+        registries: The kinds of registries that it names, such as ``"pip"``.
+    """
+
+    path: Path
+    text: str = field(repr=False)
+    registries: tuple[str, ...]
+
+    def explain(
+        self, url: str, registries: Mapping[str, Sequence[str]], method: str = "GET"
+    ) -> tuple[bool, str, str]:
+        """What a client that asks for ``url`` would be told.
+
+        Args:
+            url: An ``https`` address.
+            registries: The addresses of each registry that the policy names.
+            method: The request's method.
+
+        Returns:
+            Whether it is allowed, the rule that allows it (or ``""``), and the reason.
+
+        Raises:
+            DataError: The policy is wrong.
+        """
+        try:
+            policy = policy_file.read_policy(self.text, registries)
+        except policy_file.PolicyError as error:
+            raise DataError(self.path, str(error)) from error
+        verdict = rules.explain(policy, url, method)
+        return verdict.allowed, verdict.rule, verdict.reason
+
+
+def find_policy(name: str) -> Policy:
+    """Find a policy: a path of a ``.toml`` file, a name in ``.codegym/policies``, or a bundled one.
+
+    Raises:
+        NotFoundError: There is none.
+        UsageError: The name is there twice.
+        DataError: The file is not text.
+    """
+    path = _find(name)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise DataError(path, "not UTF-8") from error
+    except OSError as error:
+        raise NotFoundError("policy", name, hint=str(error.strerror)) from error
+    return Policy(path, text, policy_file.registries_named(text))
+
+
+def policy_names() -> list[str]:
+    """The names that are found without a path, sorted."""
+    return sorted({path.stem for folder in _folders() for path in folder.glob("*.toml")})
+
+
+def _find(name: str) -> Path:
+    if name.endswith(".toml") or "/" in name:
+        return Path(name)
+    found = [path for folder in _folders() if (path := folder / f"{name}.toml").is_file()]
+    if not found:
+        raise NotFoundError("policy", name, policy_names(), "or give the path of a .toml file")
+    if len(found) > 1:
+        raise UsageError(f"there are two policies named {name!r}: {found[0]} and {found[1]}")
+    return found[0]
+
+
+def _folders() -> tuple[Path, Path]:
+    return _OWN, data_root("proxy") / "policies"

@@ -1,0 +1,295 @@
+"""The egress proxy's process: started, told of episodes, restarted when it dies, stopped."""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import select
+import shutil
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Self
+
+from codegym.errors import SandboxError, UsageError
+from codegym.network.policy import Policy
+from codegym.resources import data_root
+
+_START_SEC = 60.0
+_ANSWER_SEC = 20.0
+_STOP_SEC = 10.0
+#: A proxy that dies so often in a row, each time so soon, is not started again.
+_DEATHS, _SOON_SEC = 5, 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class ProxyConfig:
+    """What the operator, and never a policy, decides.
+
+    Attributes:
+        upstream_ca: PEM file of the authorities that origins are verified by; None for the usual.
+        hosts: Addresses of names, which are then not looked up.
+        private_addresses: ``ADDRESS:PORT`` that may be reached although they are not public, such
+            as an organisation's own registry.
+    """
+
+    upstream_ca: Path | None = None
+    hosts: Mapping[str, str] = field(default_factory=dict)
+    private_addresses: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """An episode's one way out.
+
+    Attributes:
+        episode: Its name at the proxy.
+        folder: Holds the socket ``proxy.sock``, and nothing else that matters.
+        log: Where each request and its verdict is written, a JSON object a line.
+        certificate: PEM of the authority that clients in the sandbox have to trust.
+    """
+
+    episode: str
+    folder: Path
+    log: Path
+    certificate: str = ""
+    _policy: str = field(default="", repr=False)
+    _registries: Mapping[str, Sequence[str]] = field(default_factory=dict, repr=False)
+    _key: str = field(default="", repr=False)
+
+    def _command(self) -> dict[str, Any]:
+        again = {"certificate": self.certificate, "key": self._key} if self._key else {}
+        return again | {
+            "op": "add",
+            "episode": self.episode,
+            "folder": str(self.folder.absolute()),
+            "log": str(self.log.absolute()),
+            "policy": self._policy,
+            "registries": {kind: list(each) for kind, each in self._registries.items()},
+        }
+
+
+class Proxy:
+    """One proxy process for many episodes. A context manager; safe to use from any thread.
+
+    When the process dies there is no way out until it runs again, which happens by itself; the
+    episodes keep their sockets' paths and their certificates.
+
+    Args:
+        python: An interpreter that has mitmproxy (see ``install``).
+        config: The operator's configuration.
+        program: What is run, for tests.
+    """
+
+    def __init__(
+        self, python: Path, config: ProxyConfig = ProxyConfig(), *, program: Path | None = None
+    ) -> None:
+        self._python, self._config = python, config
+        self._program = program or data_root("proxy") / "__main__.py"
+        self._lock = threading.RLock()
+        self._routes: dict[str, Route] = {}
+        self._process: subprocess.Popen[bytes] | None = None
+        self._control: socket.socket | None = None
+        self._folder: Path | None = None
+        self._owner = os.getpid()
+        self._deaths = 0
+        self._started = 0.0
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    @property
+    def pid(self) -> int | None:
+        """The process's id, while there is one."""
+        process = self._process
+        return process.pid if process is not None and process.poll() is None else None
+
+    def start(self) -> None:
+        """Start the process; nothing if it was started. Raises ``SandboxError`` if it cannot."""
+        with self._lock:
+            if self._folder is None:
+                self._folder = Path(tempfile.mkdtemp(prefix="codegym-proxy-"))
+                atexit.register(self.stop)
+                try:
+                    self._spawn()
+                except SandboxError:
+                    self.stop()
+                    raise
+                threading.Thread(target=self._watch, name="egress proxy", daemon=True).start()
+
+    def stop(self) -> None:
+        """Stop the process, and with it every way out; idempotent."""
+        if self._owner != os.getpid():
+            return  # a forked child has no say
+        with self._lock:
+            process, folder = self._process, self._folder
+            self._folder = None
+            self._routes.clear()
+            if process is not None:
+                self._hang_up(process)
+                _reap(process)
+            if folder is not None:
+                shutil.rmtree(folder, ignore_errors=True)
+                atexit.unregister(self.stop)
+
+    def add(
+        self,
+        episode: str,
+        policy: Policy,
+        *,
+        folder: Path,
+        log: Path,
+        registries: Mapping[str, Sequence[str]] | None = None,
+    ) -> Route:
+        """Open an episode's way out.
+
+        Args:
+            episode: A name that no other episode of this proxy has.
+            policy: What it may reach.
+            folder: An existing folder that only this episode's sandbox will see; short-lived.
+            log: A file outside of it.
+            registries: The addresses of each registry that the policy names.
+
+        Raises:
+            UsageError: The policy cannot be used, or the name is taken.
+            SandboxError: The proxy does not work; try again later.
+        """
+        route = Route(episode, folder, log, "", policy.text, registries or {})
+        with self._lock:
+            answer = self._ask(route._command())
+            route = replace(route, certificate=answer["certificate"], _key=answer["key"])
+            self._routes[episode] = route
+        return route
+
+    def remove(self, episode: str) -> None:
+        """Close an episode's way out and its connections, and no other's; idempotent."""
+        with self._lock:
+            if self._routes.pop(episode, None) is not None:
+                self._ask({"op": "remove", "episode": episode})
+
+    def _ask(self, command: Mapping[str, Any]) -> dict[str, Any]:
+        """Give a command to a running process."""
+        if self._owner != os.getpid():
+            raise SandboxError("the egress proxy belongs to the process that started it")
+        self._revive()
+        if self._control is None:
+            raise SandboxError("the egress proxy is not running; start it")
+        try:
+            self._control.sendall(json.dumps(command).encode() + b"\n")
+            answer = _line(self._control)
+        except OSError as error:
+            raise SandboxError(f"the egress proxy does not answer: {error}") from error
+        if not answer["ok"]:
+            raise UsageError(f"the egress proxy: {answer['error']}")
+        return answer
+
+    def _spawn(self) -> None:
+        folder = self._folder
+        if folder is None:
+            raise SandboxError("the egress proxy was stopped")
+        control, errors = folder / "control.sock", folder / "stderr"
+        control.unlink(missing_ok=True)
+        config = {
+            "control": str(control),
+            "log": str(folder / "proxy.log"),
+            "upstream_ca": str(self._config.upstream_ca) if self._config.upstream_ca else None,
+            "hosts": dict(self._config.hosts),
+            "private": list(self._config.private_addresses),
+        }
+        with errors.open("wb") as stderr:
+            # An empty environment: a variable could make TLS keys be written to a file.
+            process = subprocess.Popen(
+                [str(self._python), "-I", "-B", str(self._program)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=stderr,
+                env={"PATH": os.defpath, "LC_ALL": "C.UTF-8"},
+                cwd=folder,
+                start_new_session=True,
+            )
+        self._process, self._started = process, time.monotonic()
+        if not _is_ready(process, config):
+            self._hang_up(process)
+            _reap(process)
+            said = errors.read_text(errors="replace").strip()[-300:]
+            raise SandboxError(f"the egress proxy does not start: {said or 'it says nothing'}")
+        self._control = socket.socket(socket.AF_UNIX)
+        self._control.settimeout(_ANSWER_SEC)
+        self._control.connect(str(control))
+
+    def _revive(self) -> None:
+        """Start a process that died again, with all its episodes."""
+        process = self._process
+        if self._folder is None or process is None or process.poll() is None:
+            return
+        soon = time.monotonic() - self._started < _SOON_SEC
+        self._deaths = self._deaths + 1 if soon else 1
+        self._hang_up(process)
+        if self._deaths > _DEATHS:
+            raise SandboxError(f"the egress proxy died {self._deaths} times in a row")
+        self._spawn()
+        for route in self._routes.values():
+            self._ask(route._command())
+
+    def _watch(self) -> None:
+        """Runs in a thread of its own, until the proxy is stopped or given up."""
+        while (process := self._process) is not None and self._folder is not None:
+            process.wait()
+            with self._lock:
+                try:
+                    self._revive()
+                except SandboxError:
+                    return  # the next command says so
+
+    def _hang_up(self, process: subprocess.Popen[bytes]) -> None:
+        """End what connects us to a process; without its input it ends by itself."""
+        if self._control is not None:
+            self._control.close()
+            self._control = None
+        for stream in (process.stdin, process.stdout):
+            if stream is not None and not stream.closed:
+                try:
+                    stream.close()
+                except BrokenPipeError:
+                    continue  # it died before it read all
+
+
+def _is_ready(process: subprocess.Popen[bytes], config: Mapping[str, Any]) -> bool:
+    """Hand over the configuration, and wait for the line that says that it serves."""
+    if process.stdin is None or process.stdout is None:
+        return False
+    try:
+        process.stdin.write(json.dumps(config).encode() + b"\n")
+        process.stdin.flush()
+    except BrokenPipeError:
+        return False
+    readable, _, _ = select.select([process.stdout], [], [], _START_SEC)
+    return bool(readable) and process.stdout.readline().startswith(b'{"ready": true')
+
+
+def _line(control: socket.socket) -> dict[str, Any]:
+    data = b""
+    while not data.endswith(b"\n"):
+        if not (more := control.recv(65536)):
+            raise ConnectionResetError("it closed the connection")
+        data += more
+    answer: dict[str, Any] = json.loads(data)
+    return answer
+
+
+def _reap(process: subprocess.Popen[bytes]) -> None:
+    try:
+        process.wait(_STOP_SEC)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

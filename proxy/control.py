@@ -1,0 +1,130 @@
+"""Adds and removes episodes while others go on: JSON lines on a socket of the operator's."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import socket
+import struct
+from pathlib import Path
+from typing import Any
+
+from mitmproxy.options import Options
+
+from .acceptor import Listener
+from .addon import Account
+from .authority import Authority
+from .certificates import EpisodeTls
+from .journal import Journal
+from .policy_file import PolicyError, read_policy
+from .rules import Policy
+
+_LINE_BYTES = 1 << 20
+
+
+class RefusedError(ValueError):
+    """A command that cannot be done, with the reason."""
+
+
+class Control:
+    """The episodes of this process.
+
+    Commands, one JSON object a line, each answered by one:
+        ``{"op": "add", "episode", "folder", "log", "policy", "registries", "certificate", "key"}``
+        (the last two to go on with an authority that was made before); the answer has them.
+        ``{"op": "remove", "episode"}`` and ``{"op": "list"}``.
+    An answer has ``ok``, and ``error`` where that is false.
+    """
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._listeners: dict[str, Listener] = {}
+
+    async def serve(self, path: Path) -> asyncio.Server:
+        """Listen on a socket that only this user may use."""
+        mask = os.umask(0o077)
+        try:
+            return await asyncio.start_unix_server(self._converse, path, limit=_LINE_BYTES)
+        finally:
+            os.umask(mask)
+
+    def close(self) -> None:
+        """End all episodes."""
+        for listener in self._listeners.values():
+            listener.close()
+        self._listeners.clear()
+
+    async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            if _peer_uid(writer) != os.geteuid():
+                return
+            while line := await reader.readline():
+                writer.write(json.dumps(await self._answer(line)).encode() + b"\n")
+                await writer.drain()
+        except (ValueError, ConnectionError):
+            return  # a line without an end, or a client that went away
+        finally:
+            writer.close()
+
+    async def _answer(self, line: bytes) -> dict[str, Any]:
+        try:
+            command = json.loads(line)
+            match command["op"]:
+                case "add":
+                    return {"ok": True} | await self._add(command)
+                case "remove":
+                    self._remove(command["episode"])
+                    return {"ok": True}
+                case "list":
+                    return {"ok": True, "episodes": sorted(self._listeners)}
+                case other:
+                    raise RefusedError(f"no command {other!r}")
+        except (KeyError, TypeError) as error:
+            return {"ok": False, "error": f"not a command: {error!r}"}
+        except (ValueError, OSError) as error:
+            return {"ok": False, "error": str(error)}
+
+    async def _add(self, command: dict[str, Any]) -> dict[str, str]:
+        name = command["episode"]
+        if name in self._listeners:
+            raise RefusedError(f"there is an episode {name!r} already")
+        policy = _policy(command)
+        authority = Authority(command.get("certificate", ""), command.get("key", ""))
+        account = Account(policy, Journal(Path(command["log"])), EpisodeTls(authority))
+        try:
+            listener = Listener(Path(command["folder"]), account, self._options)
+        except OSError:
+            account.journal.close()
+            raise
+        self._listeners[name] = listener
+        try:
+            await listener.open()
+        except OSError:
+            self._remove(name)
+            raise
+        return {"certificate": authority.certificate_pem(), "key": authority.key_pem()}
+
+    def _remove(self, name: str) -> None:
+        listener = self._listeners.pop(name, None)
+        if listener is not None:
+            listener.close()
+
+
+def _policy(command: dict[str, Any]) -> Policy:
+    try:
+        policy = read_policy(command["policy"], command.get("registries", {}))
+    except PolicyError as error:
+        raise RefusedError(f"the policy: {error}") from error
+    if dated := [rule.name for rule in policy.rules if rule.as_of]:
+        # Passing on today's answers instead would hand over what the date is to hide.
+        raise RefusedError(f"rule {dated[0]!r} is as of a date, which this proxy cannot answer yet")
+    return policy
+
+
+def _peer_uid(writer: asyncio.StreamWriter) -> int:
+    form = "3i"
+    peer = writer.get_extra_info("socket").getsockopt(
+        socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize(form)
+    )
+    return int(struct.unpack(form, peer)[1])

@@ -1,0 +1,56 @@
+"""The last word on where a connection goes: the address itself, after the name was resolved."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import socket
+from collections.abc import Mapping
+from typing import Any
+
+_TRANSLATED = ipaddress.ip_network("64:ff9b::/32")
+
+
+class GuardedLoop(asyncio.SelectorEventLoop):
+    """An event loop that connects to public addresses, and to what the operator named.
+
+    What is checked is the very address that is connected to, so a name that resolves differently
+    the second time gains nothing.
+
+    Args:
+        hosts: Addresses of names, which are then not looked up.
+        private: ``ADDRESS:PORT`` of what may be connected to although it is not public.
+    """
+
+    def __init__(self, hosts: Mapping[str, str], private: frozenset[str]) -> None:
+        super().__init__()
+        self._hosts, self._private = dict(hosts), private
+
+    async def getaddrinfo(self, host: Any, port: Any, **options: Any) -> Any:
+        """Look a name up, first among the operator's."""
+        return await super().getaddrinfo(self._hosts.get(host, host), port, **options)
+
+    async def sock_connect(self, sock: socket.socket, address: Any) -> None:
+        """Connect. Raises ``PermissionError`` if the address is not one that may be reached."""
+        if sock.family not in (socket.AF_INET, socket.AF_INET6):
+            raise PermissionError("only TCP over IP goes out")
+        host, port = address[:2]
+        if not is_public(host) and f"{host}:{port}" not in self._private:
+            raise PermissionError(f"refused: {host} is not a public address")
+        await super().sock_connect(sock, address)
+
+
+def is_public(address: str) -> bool:
+    """Whether an address is on the public internet, and carries no other address within.
+
+    Private, loopback, link-local, metadata, shared, multicast and reserved ones are not.
+    """
+    try:
+        parsed = ipaddress.ip_address(address)
+    except ValueError:
+        return False
+    if isinstance(parsed, ipaddress.IPv6Address) and (
+        parsed.ipv4_mapped or parsed.sixtofour or parsed.teredo or parsed in _TRANSLATED
+    ):
+        return False
+    return parsed.is_global and not parsed.is_multicast and not parsed.is_reserved
