@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from codegym.grading.observe.agreement import EXACT, agree, sibling_agrees, steady
+from codegym.grading.observe.agreement import EXACT, agree, same_result, sibling_agrees, steady
 from codegym.grading.observe.guessing import bits
 from codegym.grading.observe.modules import TestModule
 from codegym.grading.observe.recording import (
@@ -164,7 +164,7 @@ def keep_siblings(
     runs: Sequence[Sight],
     start: Sight,
 ) -> tuple[Variant, ...]:
-    """Of one function's siblings, a few that tell something that it and the others do not.
+    """Of one function's siblings, a few that unsolved code fails where it is asked anything new.
 
     Args:
         path: Its file, as in keys.
@@ -174,23 +174,26 @@ def keep_siblings(
         runs: On the solved tree, of sources with the siblings.
         start: The same on the unsolved tree: what passes there holds nobody up.
     """
-    seen = {value for test in originals for value in _exact(test.pairs, sites)}
+    seen = {pair.actual for test in originals for pair in test.pairs}
     kept: list[Variant] = []
+    asked: set[tuple[tuple[Pair, ...], ...]] = set()
     lacking = 0.0
     for candidate in candidates:
         if len(kept) >= (KEPT_SIBLINGS if lacking >= ENOUGH_BITS else MOST_SIBLINGS):
             break
-        tests = (_sibling(path, candidate, test, sites, runs) for test in originals)
-        made = [test for test in tests if test is not None]
-        if len(made) < len(originals):
+        tried = [(test, _sibling(path, candidate, test, sites, runs)) for test in originals]
+        if any(made is None for _, made in tried):
             continue
-        variant = Variant(
-            candidate,
-            tuple(_held_up(test, sites, start) for test in made if _fails(test, sites, start)),
+        tests = tuple(
+            replace(made, lacking=_lacking(telling, sites))
+            for test, made in tried
+            if made and (telling := _telling(test, made, sites, start))
         )
-        new = {value for test in variant.tests for value in test.lacking} - seen
-        if new:
-            kept.append(variant)
+        answers = tuple(test.pairs for test in tests)
+        if tests and answers not in asked:
+            kept.append(Variant(candidate, tests))
+            asked.add(answers)
+            new = {value for test in tests for value in test.lacking} - seen
             lacking += sum(bits(value, seen) for value in new)
             seen |= new
     return tuple(kept)
@@ -210,17 +213,24 @@ def _sibling(
     return test if fit and _repeats([test], sites, runs) else None
 
 
-def _fails(test: TestRecord, sites: Mapping[int, Site], start: Sight) -> bool:
-    """Whether unsolved code does not pass it."""
-    agrees = sibling_agrees(test.pairs, start.pairs(test.key, sites), sites)
-    return test.key not in start.passed or not agrees
+def _telling(
+    original: TestRecord, sibling: TestRecord, sites: Mapping[int, Site], start: Sight
+) -> list[Pair]:
+    """What unsolved code does not answer like that, and the original not either."""
+    given = start.pairs(sibling.key, sites)
+    found = []
+    for place, (mine, other) in enumerate(zip(sibling.pairs, original.pairs, strict=True)):
+        site = sites[mine.site]
+        reached = place < len(given) and given[place].site == mine.site
+        right = reached and same_result(site, given[place].actual, mine.actual)
+        if not right and not same_result(site, other.actual, mine.actual):
+            found.append(mine)
+    return found
 
 
-def _held_up(test: TestRecord, sites: Mapping[int, Site], start: Sight) -> TestRecord:
-    """The test, with the values that unsolved code does not give."""
-    given = _exact(start.pairs(test.key, sites), sites)
-    lacking = sorted(_exact(test.pairs, sites) - given, key=repr)
-    return replace(test, lacking=tuple(lacking))
+def _lacking(found: Iterable[Pair], sites: Mapping[int, Site]) -> tuple[Value, ...]:
+    values = {pair.actual for pair in found if sites[pair.site].op in EXACT}
+    return tuple(sorted(values, key=repr))
 
 
 def sibling_key(path: str, sibling: Sibling, key: str) -> str:
@@ -229,17 +239,16 @@ def sibling_key(path: str, sibling: Sibling, key: str) -> str:
     return f"{path}::{sibling.id}{brace}{parameters}"
 
 
-def _exact(found: Iterable[Pair], sites: Mapping[int, Site]) -> set[Value]:
-    return {pair.actual for pair in found if sites[pair.site].op in EXACT}
-
-
 def _alike(original: TestRecord, sibling: TestRecord, sites: Mapping[int, Site]) -> bool:
     """Whether a sibling asks for the same kind of thing: else its inputs may be out of bounds."""
     mine, theirs = original.pairs, sibling.pairs
     return len(mine) == len(theirs) and all(
-        one.site == other.site and _kind(one.actual) == _kind(other.actual) and known(other.actual)
+        one.site == other.site
+        and (
+            not (sites[one.site].op in EXACT or sites[one.site].form == "raises")
+            or (_kind(one.actual) == _kind(other.actual) and known(other.actual))
+        )
         for one, other in zip(mine, theirs, strict=True)
-        if sites[one.site].op in EXACT or sites[one.site].form == "raises"
     )
 
 

@@ -25,7 +25,7 @@ from codegym.grading.suites import Watch
 #: A function that takes longer, with all its parameters, has no siblings.
 _MOST_SEC = 0.5
 #: So many candidates of a function, and tests of them together, at most.
-_CANDIDATES, _MOST_TESTS, _MOST_TRYING_SEC = 30, 300, 4.0
+_CANDIDATES, _MOST_TESTS, _MOST_TRYING_SEC = 120, 1200, 4.0
 _ALONE, _AMONG_ALL = (5, 6), 7
 
 #: Siblings by the function (``path::Class::name``) that they are made of.
@@ -108,13 +108,14 @@ class _Holder:
 
     def _candidates(self) -> Siblings:
         found = {}
+        by_room = _MOST_TESTS // max(1, sum(map(len, self._originals.values())))
         for name, tests in self._originals.items():
             path, _, test = name.partition("::")
             module = self._solved.modules.get(path)
             seconds = sum(one.seconds for one in tests)
             if module and tests and seconds <= _MOST_SEC and path in self._recording.sites:
                 by_time = int(_MOST_TRYING_SEC / max(seconds, 0.001))
-                count = min(_CANDIDATES, by_time, max(1, _MOST_TESTS // len(tests)))
+                count = min(_CANDIDATES, by_time, max(1, by_room))
                 found[name] = siblings(module, test, Random(name), count)
         return {name: made for name, made in found.items() if made}
 
