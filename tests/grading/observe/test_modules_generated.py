@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from random import Random
 
 from rewritten import module, run
+
+from codegym.grading.observe.sites import Site
 
 HEAD = "import pytest, unittest\nfrom code_under_test import Box, Odd, double, half, parse, fill\n"
 Lines = list[str]
@@ -143,7 +145,7 @@ def test_rewriting_keeps_outcomes_and_values_and_takes_expected_sides_out(tmp_pa
             assert values[f"recording_{seed}", name] == values[f"shipped_{seed}", name]
 
 
-def _secrets(sites: object, text: str) -> Iterator[str]:
+def _secrets(sites: Iterable[Site], text: str) -> Iterator[str]:
     """Numbers that stand once in the source, on the expected side of a sealed site."""
     numbers = re.findall(r"\d+", text)
     for site in sites:
