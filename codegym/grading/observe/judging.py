@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
@@ -150,14 +151,26 @@ def _failed(outcome: TestOutcome, found: Agreement, hidden: bool) -> TestOutcome
 
 
 def informative(recording: Recording, test_id: str, *, hidden: bool) -> bool:
-    """Whether a test's own values are more than a truth value.
+    """Whether a test's own values are more than a truth value; several in some order are.
 
     Those of a hidden test do not count where its source, which code under test can read, has them;
     those of a test that is shown are known anyway.
     """
     test = recording.tests[test_id]
-    values = _exact_values(test, recording.sites_of(test.key), sealed=hidden)
-    return sum(map(bits, values)) >= INFORMATIVE_BITS
+    sites = recording.sites_of(test.key)
+    values = _exact_values(test, sites, sealed=hidden)
+    return sum(map(bits, values)) + _order_bits(test, sites) >= INFORMATIVE_BITS
+
+
+def _order_bits(test: TestRecord, sites: Mapping[int, Site]) -> float:
+    """Bits in the order that different truth values come in."""
+    truths = [
+        site.op == "true" if site.form == "truth" else bool(pair.actual.leaf)
+        for pair in test.pairs
+        if (site := sites[pair.site]).form == "truth"
+        or (site.op in EXACT and pair.actual.kind == "bool")
+    ]
+    return math.log2(math.comb(len(truths), sum(truths)))
 
 
 def _exact_values(test: TestRecord, sites: Mapping[int, Site], *, sealed: bool) -> set[Value]:
