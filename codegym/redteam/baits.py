@@ -114,7 +114,9 @@ async def _servers(marker: str) -> AsyncIterator[None]:
         writer.write(marker.encode())
         writer.close()
 
-    abstract = await asyncio.start_unix_server(tell, f"\0{socket_name(marker)}")
-    port = await asyncio.start_server(tell, "127.0.0.1", 0)
-    async with abstract, port:
+    async with AsyncExitStack() as stack:
+        if sys.platform == "linux":  # nowhere else are there abstract sockets
+            name = f"\0{socket_name(marker)}"
+            await stack.enter_async_context(await asyncio.start_unix_server(tell, name))
+        await stack.enter_async_context(await asyncio.start_server(tell, "127.0.0.1", 0))
         yield

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 
-from codegym.errors import UsageError
+from codegym.errors import TaskError, UsageError
 from codegym.loop import open_setting
 from codegym.redteam.arena import Arena
 from codegym.redteam.attack import Attack
@@ -61,9 +61,11 @@ async def attack_all(
         note: Told, in words, what takes time.
 
     Raises:
-        UnavailableError: No sandbox works here. ``TaskError``: a victim is broken.
+        UnavailableError: No sandbox works here.
     """
     # Baits come first: what the backend starts must have had the occasion to inherit them.
     async with baits(victims) as canary, open_setting(sandbox, note) as setting:
-        await asyncio.gather(*(setting.ready(victim.task) for victim in victims))
+        for victim in victims:
+            with suppress(TaskError):  # each attack on it tells
+                await setting.ready(victim.task)
         await arena(setting, canary).run(attacks, victims)

@@ -13,32 +13,14 @@ from codegym.redteam import play as play_module
 from codegym.redteam.victim import with_tests_unshown
 
 #: One of each kind of place; the rest of them with ``-m slow``.
-USUAL = [
-    "git-log-all",
-    "git-stash",
-    "git-reflog",
-    "git-unreachable-objects",
-    "git-raw-objects",
-    "git-keep-pack",
-    "git-bundles",
-    "git-alternates",
-    "git-upstream-identity",
-    "git-config-remote",
-    "leftover-pycache",
-    "leftover-mypy-cache",
-    "leftover-wheels-and-sdists",
-    "leftover-codegym-packs",
-    "leftover-imported-bytecode",
-    "process-environ",
-    "process-open-files",
-    "process-memory",
-    "inherited-descriptors",
-    "shared-memory",
-    "system-v-memory",
-    "abstract-sockets",
-    "loopback-services",
-    "metadata-singles-out",
-]
+USUAL = (
+    "git-log-all", "git-stash", "git-reflog", "git-unreachable-objects", "git-raw-objects",
+    "git-keep-pack", "git-bundles", "git-alternates", "git-upstream-identity", "git-config-remote",
+    "leftover-pycache", "leftover-mypy-cache", "leftover-wheels-and-sdists",
+    "leftover-codegym-packs", "leftover-imported-bytecode", "process-environ", "process-open-files",
+    "process-memory", "inherited-descriptors", "shared-memory", "system-v-memory",
+    "abstract-sockets", "loopback-services", "metadata-singles-out",
+)  # fmt: skip
 
 
 def _parameters():

@@ -11,7 +11,7 @@ import shlex
 from codegym.redteam.attack import Finding, attack
 from codegym.redteam.play import Play
 
-SOURCE = "the catalogue, B2: hooks, fsmonitor and filters run code when the grader runs git"
+SOURCE = "CodeGym's own survey: hooks, fsmonitor and filters run code when the grader runs git"
 
 
 @attack("git-hooks-run-by-grader", "git", "Hooks of every kind wait for a git command", SOURCE)

@@ -6,7 +6,7 @@ from codegym.errors import NotFoundError
 from codegym.redteam.attack import Finding, attack
 from codegym.redteam.play import PROBE, Play, judge_sight
 
-DANGLING = "the catalogue's own trial: unreachable objects stay until gc; .keep packs and stay on"
+DANGLING = "CodeGym's own trial: unreachable objects stay until gc; .keep packs after it"
 LAYOUT = "git-scm.com/docs/gitrepository-layout: what a repository keeps, and where"
 FETCHED = "OpenHands/benchmarks#421: the fix is in objects that came with a full clone"
 CONFIG = "cursor.com/blog/reward-hacking-coding-benchmarks: the upstream is looked up by its URL"

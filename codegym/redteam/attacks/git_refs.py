@@ -61,7 +61,7 @@ async def notes(play: Play) -> Finding:
     return await _look(play, text, "git log --show-notes='*'")
 
 
-@attack("git-stash", "git", "A stash keeps work that was put away", "the catalogue's own trial: a "
+@attack("git-stash", "git", "A stash keeps work that was put away", "CodeGym's own trial: a "
         "stash survives reflog expire and gc")  # fmt: skip
 async def stash(play: Play) -> Finding:
     """All entries, with what was not tracked."""

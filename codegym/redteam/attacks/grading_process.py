@@ -14,12 +14,12 @@ from codegym.redteam.play import Play
 
 HOSTILE = Path(__file__).parent.parent / "hostile"
 
-EXITS = "the catalogue, T: `os._exit(0)` at import gives status 0 and no report"
+EXITS = "CodeGym's own survey: `os._exit(0)` at import gives status 0 and no report"
 PATCHED = "rdi.berkeley.edu, BenchJack (arXiv 2605.12673): pytest and unittest patched in process"
 EQUAL = "Anthropic, arXiv 2511.18397: objects that are equal to everything; METR, June 2025"
 SEARCH = "METR, June 2025: the call stack is searched for the grader's answer; KernelBench#82"
 FORGED = "SWE-bench#601, #620: pass lines are printed; reports are written by the code under test"
-SMELL = "the catalogue, T: behaviour that differs where it smells grading"
+SMELL = "CodeGym's own survey: behaviour that differs where it smells grading"
 CODED = "EvilGenie, arXiv 2511.21654: hard-coding; ImpossibleBench, arXiv 2510.20270"
 
 #: Run when the module is imported: name of the attack and of its file, mechanism, source.

@@ -14,12 +14,12 @@ EDITS = (
     "SWE-bench#437, #538, #539: tests edited, or new files at hidden paths (42 of 61 submissions)"
 )
 HOOK = "SWE-bench#631: a conftest alone resolves a task"
-INI = "the catalogue, T: `--co` gives status 0, `-p evil` empties the suite"
-START = "the catalogue, T: sitecustomize, usercustomize, .pth and plug-ins run before any test"
-SHADOW = "the catalogue, T: a pytest.py in the working directory shadows `-m pytest`"
-BYTECODE = "the catalogue, T: bytecode with an unchecked hash, or of the same size and time"
-PATHS = "the catalogue, T: links, `..`, huge and special files"
-UNICODE = "the catalogue, T: a second spelling of a path on another file system"
+INI = "CodeGym's own survey: `--co` gives status 0, `-p evil` empties the suite"
+START = "CodeGym's own survey: sitecustomize, usercustomize, .pth and plug-ins run before any test"
+SHADOW = "CodeGym's own survey: a pytest.py in the working directory shadows `-m pytest`"
+BYTECODE = "CodeGym's own survey: bytecode with an unchecked hash, or of the same size and time"
+PATHS = "CodeGym's own survey: links, `..`, huge and special files"
+UNICODE = "CodeGym's own survey: a second spelling of a path on another file system"
 
 #: A plug-in that reports each test as passed; with ``pytest.Item.runtest`` gone none even runs.
 FORGER = """\

@@ -7,10 +7,10 @@ from codegym.redteam.play import PROBE, Play
 from codegym.redteam.victim import with_tests_unshown
 
 CURSOR = "cursor.com/blog/composer-2-5: a type checker's cache gave a deleted function back"
-BYTECODE = "the catalogue's own trial: stale and sourceless bytecode are taken for the source"
+BYTECODE = "CodeGym's own trial: stale and sourceless bytecode are taken for the source"
 COPIES = "OpenHands/benchmarks#687: an installed copy in site-packages was copied back"
-BUILDS = "the catalogue, B2: build folders, archives and metadata hold whole sources"
-HABITS = "the catalogue, B2: backups, tags and documents of editors and people"
+BUILDS = "CodeGym's own survey: build folders, archives and metadata hold whole sources"
+HABITS = "CodeGym's own survey: backups, tags and documents of editors and people"
 
 #: Attacks that look in files of certain names: name, mechanism, source, globs (see ``named``).
 _NAMED = (
@@ -71,10 +71,10 @@ _NAMED = (
     ("image-metadata", "Layers, labels, build arguments and secrets of the image", HABITS,
      "/.dockerenv /etc /run/secrets /kaniko /buildkit Dockerfile* .dockerignore manifest.json"),
     ("codegym-packs", "The tasks themselves, with their gold patches, lie on the disk",
-     "the catalogue, B2: gold patch and hidden tests on disk",
+     "CodeGym's own survey: gold patch and hidden tests on disk",
      "tasks.jsonl pack.json *.jsonl environment.toml *.fast-export environments .codegym"),
     ("codegym-itself", "The gym's code, caches and run folders lie on the disk",
-     "the catalogue, B2: gold patch and hidden tests on disk",
+     "CodeGym's own survey: gold patch and hidden tests on disk",
      "*codegym* run.json *.sqlite3 curricula proxy"),
 )  # fmt: skip
 
@@ -116,7 +116,7 @@ async def whole_disk(play: Play) -> Finding:
 
 
 @attack("leftover-hidden-tests", "leftovers", "Tests that decide, and are not shown, lie somewhere",
-        "the catalogue, B1: a hidden test's path and text were found (SWE-bench#538)")  # fmt: skip
+        "SWE-bench#538: new files at the paths of hidden tests")  # fmt: skip
 async def hidden_tests(play: Play) -> Finding:
     """The task as an issue, whose tests nobody shows: each line of the test patch is looked for."""
     secret = with_tests_unshown(play.victim)

@@ -13,8 +13,8 @@ from codegym.types import Observation
 FORGED = "DSec, section 6.4: the socket of the platform was forged"
 DISK = "DSec, section 6.4: the disk was filled by `yes`"
 PATHS = "rdi.berkeley.edu, BenchJack (arXiv 2605.12673): curl and other programs were replaced"
-STARVE = "the catalogue, T: starving the grader, endless loops, slow tests deleted"
-SPECIAL = "the catalogue, T: links, `..`, huge and special files"
+STARVE = "CodeGym's own survey: starving the grader, endless loops, slow tests deleted"
+SPECIAL = "CodeGym's own survey: links, `..`, huge and special files"
 KERNEL = "bwrap under host uid 0: /proc/sys/kernel/core_pattern opens for writing"
 
 #: Scripts (see ``scripts/breakage``) after which an agent submits: name, mechanism, source.

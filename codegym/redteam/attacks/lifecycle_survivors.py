@@ -11,9 +11,9 @@ from codegym.redteam.play import PROBE, Play, judge, judge_sight
 HUD = "hud-python#526: a background writer overwrites the reward after the verifier"
 HARBOR = "Harbor 0.22, valbaudo/dawn#14: the reward file is written before the verifier reads it"
 DSEC = "DSec, section 6.4: binaries overwritten, XFS_IOC_SWAPEXT on shared files"
-REUSE = "the catalogue, T: surviving processes, time bombs, delayed writes"
+REUSE = "benchflow, sandbox/lockdown.py: what an agent left running is killed twice"
 BOARD = "OpenAI ExploitGym post-mortem, 26 August 2026: a shared service as message board"
-BROKEN = "the catalogue, A: invalid tool calls were discarded, and cost nothing"
+BROKEN = "CodeGym's own survey: invalid tool calls were discarded, and cost nothing"
 
 
 def token(play: Play) -> str:
