@@ -56,6 +56,7 @@ class Addon:
         self._account, self._abort = account, abort
         self._tunnel: tuple[str, int] | None = None
         self._upstream: tuple[str, int] | None = None
+        self._judged = False
 
     # Before anything can be asked -----------------------------------------------------------
 
@@ -66,7 +67,7 @@ class Addon:
         verdict = decide_tunnel(self._account.policy, host, port, self._account.spent)
         if self._tunnel is not None:
             verdict = Verdict(False, "", "a tunnel was opened in this connection before")
-        self._account.journal.note("connect", verdict, host=host, port=port)
+        self._note("connect", verdict, host=host, port=port)
         if not verdict.allowed:
             flow.response = _denial(verdict)
             return
@@ -102,7 +103,7 @@ class Addon:
         host, port = self._tunnel
         verdict = decide_tls(account.policy, host, port, sni, account.spent)
         if not verdict.allowed:
-            account.journal.note("tls", verdict, host=host, port=port, sni=sni)
+            self._note("tls", verdict, sni=sni)
             return
         account.tls.tls_start_client(start)
 
@@ -110,13 +111,11 @@ class Addon:
 
     def requestheaders(self, flow: http.HTTPFlow) -> None:
         """The verdict, before a body is read or anyone is connected to."""
-        account, request = self._account, flow.request
-        account.spent.requests += 1
+        request = flow.request
+        self._account.spent.requests += 1
         verdict = self._verdict(flow)
         flow.metadata["verdict"] = verdict
-        host = self._tunnel[0] if self._tunnel else request.pretty_host
-        asked = {"method": request.method, "host": host, "target": request.path}
-        account.journal.note("request", verdict, port=request.port, **asked)
+        self._note("request", verdict, method=request.method, target=request.path)
         if flow.error:
             return  # mitmproxy itself refuses it
         if not verdict.allowed:
@@ -141,7 +140,7 @@ class Addon:
         smuggled |= flow.request.method in BODILESS and bool(flow.request.raw_content)
         if smuggled and flow.metadata["verdict"].allowed:
             verdict = Verdict(False, "", f"{flow.request.method} with a body or trailers")
-            self._account.journal.note("request", verdict, method=flow.request.method)
+            self._note("request", verdict, method=flow.request.method)
             flow.metadata["verdict"] = verdict
             flow.request.trailers = None
             self._upstream = None
@@ -162,8 +161,7 @@ class Addon:
     def server_connect_error(self, data: ServerConnectionHookData) -> None:
         """It could not be reached, or may not be."""
         verdict = Verdict(False, "", f"no connection: {data.server.error}")
-        host, port = data.server.address or ("", 0)
-        self._account.journal.note("upstream", verdict, host=str(host), port=port)
+        self._note("upstream", verdict)
 
     def tls_start_server(self, start: tls.TlsData) -> None:
         """TLS to the origin, whose certificate has to be of the tunnel's name."""
@@ -180,7 +178,7 @@ class Addon:
             return
         if response.status_code == 101 or _announced(response) > limits.max_response_bytes:
             why = "the origin switches protocols" if response.status_code == 101 else "too large"
-            self._account.journal.note("response", Verdict(False, "", why))
+            self._note("response", Verdict(False, "", why))
             flow.kill()
             return
         response.stream = self._counting(flow)
@@ -196,7 +194,7 @@ class Addon:
             if size <= limits.max_response_bytes and total <= limits.max_download_bytes:
                 return chunk
             verdict = Verdict(False, "", "more bytes than a response, or the episode, may have")
-            self._account.journal.note("response", verdict, bytes=size)
+            self._note("response", verdict, bytes=size)
             self._abort()
             return []
 
@@ -207,18 +205,32 @@ class Addon:
         verdict, response = flow.metadata["verdict"], flow.response
         if verdict.allowed and response is not None:
             size = flow.metadata.get("bytes", len(response.raw_content or b""))
-            self._account.journal.note("end", verdict, status=response.status_code, bytes=size)
+            self._note("end", verdict, status=response.status_code, bytes=size)
 
     def error(self, flow: http.HTTPFlow) -> None:
         """A request came to nothing."""
         verdict = flow.metadata.get("verdict")
         if verdict and verdict.allowed and flow.error:
-            self._account.journal.note("end", verdict, error=flow.error.msg)
+            self._note("end", verdict, error=flow.error.msg)
+
+    def client_disconnected(self, _: object) -> None:
+        """What mitmproxy itself did not understand, and so never asked about, is in the log too."""
+        if not self._judged and self._account.journal.is_open:
+            self._note(
+                "connection", Verdict(False, "", "it ended before any request was understood")
+            )
 
     def _refuse_tunnel(self, why: str) -> None:
-        host, port = self._tunnel or ("", 0)
-        self._account.journal.note("tunnel", Verdict(False, "", why), host=host, port=port)
+        self._note("tunnel", Verdict(False, "", why))
         self._abort()
+
+    def _note(self, event: str, verdict: Verdict, **details: str | int | None) -> None:
+        """Write down a verdict, where the connection's tunnel leads to, and what else is known."""
+        where: dict[str, str | int | None] = dict(
+            zip(("host", "port"), self._tunnel or (), strict=False)
+        )
+        self._judged |= event == "request" or not verdict.allowed
+        self._account.journal.note(event, verdict, **(where | details))
 
 
 def _facts(request: http.Request, tunnel: tuple[str, int], sni: str | None) -> Facts:

@@ -17,8 +17,8 @@ from .addon import Account, Addon
 
 #: Hooks at which nothing is decided. One that is neither here nor in `Addon` ends the connection.
 _NOTHING_TO_DECIDE = frozenset((
-    *("client_connected", "client_disconnected", "server_connected", "server_disconnected"),
-    *("http_connected", "http_connect_error", "tls_clienthello", "tls_established_client"),
+    *("client_connected", "server_connected", "server_disconnected", "http_connected"),
+    *("http_connect_error", "tls_clienthello", "tls_established_client"),
     *("tls_established_server", "tls_failed_client", "tls_failed_server"),
 ))  # fmt: skip
 _MODE = ProxyMode.parse("regular")

@@ -38,6 +38,11 @@ class Journal:
         if os.write(self._file, line) != len(line):
             raise JournalFullError("the log could not be written: the disk is full")
 
+    @property
+    def is_open(self) -> bool:
+        """Whether more can be written."""
+        return self._file >= 0
+
     def close(self) -> None:
         """Close the file; idempotent."""
         if self._file >= 0:

@@ -18,6 +18,8 @@ from codegym.cli import (
     doctor,
     environment,
     generate,
+    network,
+    proxy,
     redteam,
     replay,
     restore,
@@ -91,3 +93,5 @@ app.command("bench")(bench.bench)
 app.add_typer(tasks.app, name="tasks")
 app.add_typer(environment.app, name="environment")
 app.add_typer(cache.app, name="cache")
+app.add_typer(network.app, name="network")
+app.add_typer(proxy.app, name="proxy")

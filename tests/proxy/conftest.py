@@ -1,0 +1,276 @@
+"""A real proxy, a real origin that it may reach, and a sink that it may not."""
+
+import http.server
+import json
+import os
+import re
+import socket
+import ssl
+import subprocess
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from codegym.errors import UnavailableError
+from codegym.network import Policy, Proxy, ProxyConfig
+from codegym.network.install import install
+
+ROOT = Path(__file__).parents[2]
+ORIGIN, SINK = "origin.test.example", "sink.test.example"
+MAKE_CERTIFICATE = f"""
+import sys
+sys.path.append({str(ROOT)!r})
+from cryptography.hazmat.primitives import serialization as s
+from proxy.authority import Authority
+authority = Authority()
+entry = authority.entry(sys.argv[2])
+key = entry.privatekey.private_bytes(
+    s.Encoding.PEM, s.PrivateFormat.PKCS8, s.NoEncryption()
+)
+with open(sys.argv[1] + ".ca", "w") as file:
+    file.write(authority.certificate_pem())
+with open(sys.argv[1], "wb") as file:
+    file.write(key + entry.cert.to_pem())
+"""
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    """Answers in one write, so that no delayed acknowledgement slows a test down."""
+
+    protocol_version = "HTTP/1.1"
+
+    def setup(self):
+        self.request.settimeout(20)
+        self.request = self.server.tls.wrap_socket(self.request, server_side=True)
+        super().setup()
+
+    def finish(self):
+        super().finish()
+        self.request.close()
+
+    def do_GET(self):
+        self.server.asked.append((self.command, self.path, self.headers.get("Host")))
+        body, extra, status = b"hello from the origin", "", "200 OK"
+        if self.path == "/redirect":
+            status, extra = "302 Found", f"Location: https://{SINK}:{self.server.other}/\r\n"
+        elif self.path == "/upgrade":
+            status, extra = "101 Switching Protocols", "Connection: upgrade\r\nUpgrade: x\r\n"
+        elif self.path == "/large":
+            body = b"x" * 300_000
+        elif self.path == "/endless":
+            self.wfile.write(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" + b"x" * 300_000)
+            self.close_connection = True
+            return
+        elif self.path == "/post":
+            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        head = f"HTTP/1.1 {status}\r\n{extra}Content-Length: {len(body)}\r\n\r\n"
+        self.wfile.write(head.encode() + (b"" if self.command == "HEAD" else body))
+
+    def do_HEAD(self):
+        self.do_GET()
+
+    def do_POST(self):
+        self.do_GET()
+
+    def log_message(self, *_):
+        pass
+
+
+class Origin(http.server.ThreadingHTTPServer):
+    """A server with TLS that counts whoever connects, and notes what is asked."""
+
+    daemon_threads = True
+
+    def __init__(self, certificate):
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        self.tls.load_cert_chain(certificate)
+        self.port = self.server_address[1]
+        self.accepted, self.asked, self.other = 0, [], 0
+        threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True).start()
+
+    def get_request(self):
+        taken = super().get_request()
+        self.accepted += 1
+        return taken
+
+    def handle_error(self, *_):
+        pass
+
+
+@dataclass
+class Way:
+    """An episode's way out, as a client in its sandbox would use it."""
+
+    proxy: Proxy
+    name: str
+    folder: Path
+    log: Path
+    certificate: str
+    origin: Origin
+    sink: Origin
+    sockets: list[socket.socket] = field(default_factory=list)
+
+    def connect(self) -> socket.socket:
+        client = socket.socket(socket.AF_UNIX)
+        client.settimeout(20)
+        self.sockets.append(client)
+        folder = os.open(self.folder, os.O_RDONLY)  # the path may be too long for an address
+        try:
+            client.connect(f"/proc/self/fd/{folder}/proxy.sock")
+        finally:
+            os.close(folder)
+        return client
+
+    def tunnel(self, host=ORIGIN, port=None, *, headers="") -> tuple[int, socket.socket]:
+        client, port = self.connect(), port or self.origin.port
+        client.sendall(f"CONNECT {host}:{port} HTTP/1.1\r\nHost: {host}\r\n{headers}\r\n".encode())
+        head = read_until(client, b"\r\n\r\n")
+        return int(head.split()[1]) if head else 0, client
+
+    def tls(self, sni=ORIGIN, *, host=ORIGIN, port=None, alpn="http/1.1") -> ssl.SSLSocket:
+        status, client = self.tunnel(host, port)
+        assert status == 200
+        context = ssl.create_default_context(cadata=self.certificate)
+        context.check_hostname = sni is not None
+        context.set_alpn_protocols([alpn])
+        self.sockets.append(context.wrap_socket(client, server_hostname=sni))
+        return self.sockets[-1]
+
+    def ask(self, request="GET / HTTP/1.1", *, host=None, headers="", tls=None, body=b"") -> bytes:
+        """One request in a tunnel to the origin; the whole answer, ``b""`` if there was none."""
+        tls = tls or self.tls()
+        host = f"{ORIGIN}:{self.origin.port}" if host is None else host
+        lines = f"{request}\r\n" + (f"Host: {host}\r\n" if host else "") + f"{headers}\r\n"
+        try:
+            tls.sendall(lines.encode() + body)
+            return read_answer(tls)
+        except OSError:
+            return b""
+
+    def hang_up(self) -> None:
+        for client in self.sockets:
+            client.close()
+
+    def records(self) -> list[dict]:
+        return [json.loads(line) for line in self.log.read_text().splitlines()]
+
+    def denials(self) -> list[str]:
+        return [record["reason"] for record in self.records() if not record["allowed"]]
+
+
+def read_until(client, end) -> bytes:
+    data = b""
+    try:
+        while end not in data and (more := client.recv(1)):
+            data += more
+    except OSError:
+        return b""
+    return data
+
+
+def read_answer(client) -> bytes:
+    head = read_until(client, b"\r\n\r\n")
+    length = [int(found) for found in re.findall(rb"(?i)\r\ncontent-length: (\d+)", head)]
+    body = b""
+    while (not length or len(body) < length[0]) and (more := client.recv(65536)):
+        body += more
+    return head + body
+
+
+@pytest.fixture(scope="session")
+def interpreter():
+    """The proxy's own; made once, in the cache."""
+    try:
+        return install()
+    except UnavailableError as error:
+        if os.environ.get("CI"):
+            raise
+        pytest.skip(f"NO EGRESS PROXY: {error}")
+
+
+@pytest.fixture(scope="session")
+def certificates(interpreter, tmp_path_factory):
+    """For each name, a PEM file of key and certificate; and one of all authorities."""
+    folder = tmp_path_factory.mktemp("certificates")
+    for name in (ORIGIN, SINK):
+        command = [str(interpreter.python), "-I", "-c", MAKE_CERTIFICATE, str(folder / name), name]
+        subprocess.run(command, check=True, capture_output=True)
+    trusted = folder / "trusted.pem"
+    trusted.write_text("".join((folder / f"{n}.ca").read_text() for n in (ORIGIN, SINK)))
+    return {ORIGIN: folder / ORIGIN, SINK: folder / SINK, "trusted": trusted}
+
+
+@pytest.fixture(scope="session")
+def servers(certificates):
+    """The origin that policies allow, and the sink that they do not."""
+    pair = Origin(certificates[ORIGIN]), Origin(certificates[SINK])
+    pair[0].other = pair[1].port
+    yield pair
+    for server in pair:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.fixture(scope="session")
+def config(certificates, servers):
+    """Both are reachable as far as the operator is concerned: only the policy is in the way."""
+    hosts = {ORIGIN: "127.0.0.1", SINK: "127.0.0.1", "private.test.example": "127.0.0.1"}
+    ports = tuple(f"127.0.0.1:{server.port}" for server in servers)
+    return ProxyConfig(certificates["trusted"], hosts, ports)
+
+
+@pytest.fixture(scope="session")
+def proxy(interpreter, config):
+    with Proxy(interpreter.python, config) as running:
+        yield running
+
+
+@pytest.fixture
+def policy_text(servers):
+    """Allows the origin only, on the ports of both servers."""
+    ports = [server.port for server in servers]
+    return f'[[allow]]\nname = "origin"\nhosts = ["{ORIGIN}"]\nports = {ports}\n'
+
+
+@pytest.fixture
+def opened(servers, tmp_path):
+    """Makes ways out; all are closed at the end."""
+    made = []
+
+    def make(proxy, text) -> Way:
+        name = f"{tmp_path.name}-{len(made)}"
+        folder = tmp_path / name
+        folder.mkdir()
+        log = tmp_path / f"{name}.jsonl"
+        policy = Policy(tmp_path / "policy.toml", text, ())
+        route = proxy.add(name, policy, folder=folder, log=log)
+        for server in servers:
+            server.accepted, server.asked[:] = 0, []
+        made.append(Way(proxy, name, folder, log, route.certificate, *servers))
+        return made[-1]
+
+    yield make
+    for way in made:
+        way.hang_up()
+        way.proxy.remove(way.name)
+
+
+@pytest.fixture
+def way(opened, proxy, policy_text):
+    return opened(proxy, policy_text)
+
+
+@pytest.fixture
+def wait_until():
+    def wait(true, what) -> None:
+        for _ in range(400):
+            if true():
+                return
+            time.sleep(0.05)
+        raise AssertionError(f"never: {what}")
+
+    return wait
