@@ -103,8 +103,8 @@ def _addresses(
         raise PolicyError(f"{where}: registry: no address of the registry {kind!r} is known here")
     found = []
     for number, address in enumerate(given, 1):
-        parts = urlsplit(address)
         try:
+            parts = urlsplit(address)
             host, port = _host(parts.hostname or "", f"{where}: registry"), parts.port or 443
             prefix = canonical_path(parts.path or "/").rstrip("/")
         except ValueError as error:

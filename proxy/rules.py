@@ -172,16 +172,15 @@ def decide(policy: Policy, facts: Facts, spent: Spent) -> Verdict:
 
 def explain(policy: Policy, url: str, method: str = "GET") -> Verdict:
     """What an ordinary client that asks for ``url`` would be told."""
-    parts = urlsplit(url)
-    if parts.scheme != "https":
-        return Verdict(False, "", f"only https is let through, not {parts.scheme or 'no scheme'!r}")
     try:
-        name = normalise(parts.hostname or "")
-        port = parts.port or 443
+        parts = urlsplit(url)
+        if parts.scheme != "https":
+            return Verdict(False, "", "only https is let through")
+        if parts.username is not None:
+            return Verdict(False, "", "addresses with a user name are not let through")
+        name, port = normalise(parts.hostname or ""), parts.port or 443
     except ValueError as error:
         return Verdict(False, "", str(error))
-    if parts.username is not None:
-        return Verdict(False, "", "addresses with a user name are not let through")
     target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     facts = Facts(name, port, name, (name,), method, target, has_body=method not in BODILESS)
     return decide(policy, facts, Spent(requests=1))

@@ -1,0 +1,113 @@
+"""What is wrong with a policy is said when it is read."""
+
+import pytest
+
+from proxy.policy_file import PolicyError, read_policy, registries_named
+from proxy.rules import Limits, Rule
+
+RULE = '[[allow]]\nname = "a"\n'
+
+
+def test_a_policy_is_read():
+    policy = read_policy(
+        'summary = "s"\n[limits]\nmax_requests = 7\n'
+        f'{RULE}hosts = ["A.Example.org.", "*.b.example.org", "bücher.example"]\n'
+        'methods = ["GET", "POST"]\npaths = ["/x/*"]\nports = [8443]\n',
+        {},
+    )
+    hosts = ("a.example.org", "*.b.example.org", "xn--bcher-kva.example")
+    assert policy.rules == (Rule("a", hosts, ("GET", "POST"), ("/x/*",), (8443,)),)
+    assert policy.limits == Limits(max_requests=7)
+    assert policy.summary == "s"
+
+
+def test_the_least_that_can_be_said_is_narrow():
+    assert read_policy("", {}).rules == ()
+    (rule,) = read_policy(RULE + 'hosts = ["a.example"]', {}).rules
+    assert (rule.methods, rule.ports) == (("GET", "HEAD"), (443,))
+
+
+def test_registries_are_filled_in():
+    text = '[[allow]]\nname = "index"\nregistry = "pip"\npaths = ["/simple/*/"]\nas_of = "task"\n'
+    addresses = ["https://index.example/root/", "https://other.example:8443"]
+    one, two = read_policy(text, {"pip": addresses}).rules
+    assert one == Rule(
+        "index", ("index.example",), paths=("/root/simple/*/",), ports=(443,), as_of="task"
+    )
+    assert (two.name, two.hosts, two.ports) == ("index-2", ("other.example",), (8443,))
+    assert registries_named(text) == ("pip",)
+    assert registries_named("") == registries_named("allow = 1") == registries_named("][") == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("][", "not TOML"),
+        ("alow = []", "unknown key 'alow'; did you mean 'allow'?"),
+        ("summary = 1", "summary"),
+        ("allow = 1", "allow: not a list"),
+        ("allow = [1]", "allow: not a list"),
+        ("limits = 1", "limits: not a table"),
+        ("[limits]\nmax_request = 1", "did you mean 'max_requests'?"),
+        ("[limits]\nmax_requests = -1", "max_requests: -1"),
+        ("[limits]\nmax_requests = true", "max_requests: True"),
+        ('[limits]\nmax_requests = "1"', "max_requests: '1'"),
+        ("[[allow]]", "name: None"),
+        ('[[allow]]\nname = "A b"', "name: 'A b'"),
+        (RULE, "either hosts or registry"),
+        (RULE + 'hosts = ["a.example"]\nregistry = "pip"', "either hosts or registry"),
+        (RULE + 'hosts = ["a.example"]\nhost = "b"', "unknown key 'host'; did you mean 'hosts'?"),
+        (RULE + 'hosts = "a.example"', "hosts: not a list of strings"),
+        (RULE + "hosts = []", "hosts: the list is empty"),
+        (RULE + "hosts = [1]", "hosts: not a list of strings"),
+        (RULE + 'hosts = [""]', "the host is empty"),
+        (RULE + 'hosts = [" "]', "the host is empty"),
+        (RULE + 'hosts = ["*"]', "a bare * would allow every host"),
+        (RULE + 'hosts = ["10.0.0.1"]', "IP address"),
+        (RULE + 'hosts = ["0x7f.1"]', "IP address"),
+        (RULE + 'hosts = ["[::1]"]', "no domain name"),
+        (RULE + 'hosts = ["com"]', "top-level domain"),
+        (RULE + 'hosts = ["localhost"]', "single label"),
+        (RULE + 'hosts = ["*.com"]', "too wide"),
+        (RULE + 'hosts = ["*.co.uk"]', "too wide"),
+        (RULE + 'hosts = ["*."]', "too wide"),
+        (RULE + 'hosts = ["*.*.example.org"]', "the whole first label"),
+        (RULE + 'hosts = ["a.*.example.org"]', "the whole first label"),
+        (RULE + 'hosts = ["a*.example.org"]', "the whole first label"),
+        (RULE + 'hosts = ["https://a.example"]', "no scheme"),
+        (RULE + 'hosts = ["a.example:443"]', "no scheme, port"),
+        (RULE + 'hosts = ["a.example"]\nports = []', "ports"),
+        (RULE + 'hosts = ["a.example"]\nports = [0]', "ports: 0"),
+        (RULE + 'hosts = ["a.example"]\nports = [true]', "ports: True"),
+        (RULE + 'hosts = ["a.example"]\nmethods = ["get"]', "methods: 'get'"),
+        (RULE + 'hosts = ["a.example"]\nmethods = ["CONNECT"]', "methods: 'CONNECT'"),
+        (RULE + 'hosts = ["a.example"]\npaths = ["a"]', "paths: 'a'"),
+        (RULE + 'hosts = ["a.example"]\npaths = ["/../a"]', "paths: '/../a'"),
+        (RULE + 'hosts = ["a.example"]\npaths = ["/%61"]', "paths: '/%61'"),
+        (RULE + 'hosts = ["a.example"]\nas_of = "today"', "as_of: 'today'"),
+        (RULE + 'registry = "cran"', "registry: 'cran' is not one of pip, npm"),
+        (RULE + 'registry = "npm"', "no address of the registry 'npm'"),
+        (RULE + 'registry = "pip"\nports = [1]', "ports: come from"),
+        (2 * (RULE + 'hosts = ["a.example"]\n'), "two rules have one name"),
+    ],
+)
+def test_what_is_wrong_is_said(text, problem):
+    with pytest.raises(PolicyError) as told:
+        read_policy(text, {"pip": ["https://index.example/"]})
+    assert problem in str(told.value)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://index.example/",
+        "file:///a",
+        "https://10.0.0.1/",
+        "https:///",
+        "x",
+        "https://*.b.example/",
+    ],
+)
+def test_a_registrys_address_that_cannot_be_used_is_said(address):
+    with pytest.raises(PolicyError, match="registry"):
+        read_policy(RULE + 'registry = "pip"', {"pip": [address]})
