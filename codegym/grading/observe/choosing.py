@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 
 from codegym.grading.observe.agreement import EXACT, agree, same_result, sibling_agrees, steady
 from codegym.grading.observe.guessing import bits
@@ -22,6 +24,7 @@ from codegym.grading.observe.values import known
 from codegym.types import Evidence, Outcome, TestOutcome, Value
 
 Sites = Mapping[str, Mapping[int, Site]]
+_LAST_LINES = 10  # how far a function's last assertion may reach
 #: Of a function's siblings, so many are kept; more of them where their values are easily guessed.
 KEPT_SIBLINGS, MOST_SIBLINGS, ENOUGH_BITS = 3, 6, 24.0
 
@@ -231,6 +234,52 @@ def _telling(
 def _lacking(found: Iterable[Pair], sites: Mapping[int, Site]) -> tuple[Value, ...]:
     values = {pair.actual for pair in found if sites[pair.site].op in EXACT}
     return tuple(sorted(values, key=repr))
+
+
+def failing_lines(
+    module: TestModule,
+    function: str,
+    originals: Sequence[TestRecord],
+    sites: Mapping[int, Site],
+    start: Sight,
+) -> list[range]:
+    """The lines of assertions of a function that unsolved code is the first to fail, or all fail.
+
+    Args:
+        module: The function's.
+        function: As ``Site.test``.
+        originals: What it saw, for each of its parameters.
+        sites: Those observed in its file.
+        start: A run of it on the unsolved tree.
+    """
+    failed: set[int] = set()
+    for test in originals:
+        given = start.pairs(test.key, sites)
+        for place, mine in enumerate(test.pairs):
+            if place >= len(given) or given[place].site != mine.site:
+                failed.add(mine.site)  # where it raised, most likely
+                break
+            if not agree([mine], [given[place]], sites).holds:
+                failed.add(mine.site)
+    lines = sorted({site.line for site in module.sites if site.test == function})
+    ends = dict(pairwise(lines))
+    found = {sites[number].line for number in failed}
+    return [range(line, ends.get(line, line + _LAST_LINES)) for line in sorted(found)]
+
+
+def focused(
+    module: TestModule, candidates: Sequence[Sibling], spots: Sequence[range], count: int
+) -> list[Sibling]:
+    """So many candidates; two thirds of them with other text on these lines, if there are."""
+    starts = module.analysis.source.starts
+    on_spot: list[Sibling] = []
+    others: list[Sibling] = []
+    for one in candidates:
+        lines = [bisect_right(starts, begin) for begin, _, _ in one.edits]
+        touches = any(line in spot for line in lines for spot in spots)
+        (on_spot if touches else others).append(one)
+    first = on_spot[: max(count - len(others), 2 * count // 3)]
+    return [*first, *others[: count - len(first)]]
 
 
 def sibling_key(path: str, sibling: Sibling, key: str) -> str:

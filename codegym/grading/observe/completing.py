@@ -26,6 +26,8 @@ from codegym.grading.suites import Watch
 _MOST_SEC = 0.5
 #: So many candidates of a function, and tests of them together, at most.
 _CANDIDATES, _MOST_TESTS, _MOST_TRYING_SEC = 120, 1200, 4.0
+#: Of so many, those are tried that seem the most likely to tell.
+_DRAWN = 600
 _ALONE, _AMONG_ALL = (5, 6), 7
 
 #: Siblings by the function (``path::Class::name``) that they are made of.
@@ -64,7 +66,7 @@ class _Holder:
 
     async def make(self) -> Recording:
         """Try, choose, and see that the chosen disturb nothing."""
-        candidates = self._candidates()
+        candidates = await self._candidates()
         if not candidates:
             return self._recording
         kept = await self._chosen(candidates)
@@ -106,17 +108,24 @@ class _Holder:
         module = self._solved.modules.get(path)
         return module is not None and test in module.controllable
 
-    def _candidates(self) -> Siblings:
+    async def _candidates(self) -> Siblings:
+        """Siblings to try, first those with other inputs where unsolved code fails."""
+        keys = tuple(test.key for tests in self._originals.values() for test in tests)
+        sources = self._sources({})
+        (start,) = await self._start.look(sources, [Watch(keys, hash_seed=_ALONE[0])])
+        room = _MOST_TESTS // max(1, len(keys))
         found = {}
-        by_room = _MOST_TESTS // max(1, sum(map(len, self._originals.values())))
         for name, tests in self._originals.items():
             path, _, test = name.partition("::")
             module = self._solved.modules.get(path)
             seconds = sum(one.seconds for one in tests)
             if module and tests and seconds <= _MOST_SEC and path in self._recording.sites:
                 by_time = int(_MOST_TRYING_SEC / max(seconds, 0.001))
-                count = min(_CANDIDATES, by_time, max(1, by_room))
-                found[name] = siblings(module, test, Random(name), count)
+                count = min(_CANDIDATES, by_time, max(1, room))
+                made = siblings(module, test, Random(name), _DRAWN)
+                sites = self._recording.sites[path]
+                spots = choosing.failing_lines(module, test, tests, sites, start)
+                found[name] = choosing.focused(module, made, spots, count)
         return {name: made for name, made in found.items() if made}
 
     async def _chosen(self, candidates: Siblings) -> Variants:
