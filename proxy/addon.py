@@ -7,6 +7,7 @@ ever chosen, and no connection goes out before a request was allowed.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
@@ -30,6 +31,7 @@ from .rules import (
     decide_tunnel,
 )
 
+_TOKEN = re.compile(rb"[!#$%&'*+.^_`|~0-9a-z-]+")
 #: A body that is announced as larger is not waited for when its request is denied.
 _SMALL_BODY_BYTES = 65536
 
@@ -247,7 +249,18 @@ def _facts(request: http.Request, tunnel: tuple[str, int], sni: str | None) -> F
         header_bytes=sum(len(name) + len(value) for name, value in headers.fields),
         has_body=_announced(request) > 0,
         upgrade="upgrade" in headers,
+        odd_headers=_is_odd(request),
     )
+
+
+def _is_odd(request: http.Request) -> bool:
+    """Whether a server could find another request's beginning in this one than we do."""
+    names = [name.lower() for name, _ in request.headers.fields]
+    framing = names.count(b"content-length") + names.count(b"transfer-encoding")
+    if framing > 1 or (request.is_http2 and b"transfer-encoding" in names):
+        return True
+    controls = any({0, 10, 13}.intersection(value) for _, value in request.headers.fields)
+    return controls or not all(map(_TOKEN.fullmatch, names))
 
 
 def _announced(message: http.Message) -> int:

@@ -100,6 +100,7 @@ class Facts:
         header_bytes: Size of all headers' names and values.
         has_body: Whether a body was announced.
         upgrade: Whether another protocol was asked for.
+        odd_headers: Whether headers can be read in two ways, as when requests are smuggled.
     """
 
     connect: str
@@ -113,6 +114,7 @@ class Facts:
     header_bytes: int = 0
     has_body: bool = False
     upgrade: bool = False
+    odd_headers: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,6 +258,10 @@ def _at_most(what: str, value: int, limit: int) -> None:
 
 
 def _rule_for(rules: Sequence[Rule], facts: Facts) -> Rule:
+    if facts.odd_headers:
+        raise _Denied("headers that can be read in more than one way")
+    if not all("!" <= char <= "~" for char in facts.target):
+        raise _Denied("the target has characters that targets do not have")
     if facts.upgrade:
         raise _Denied("another protocol was asked for (an upgrade)")
     if facts.has_body and facts.method in BODILESS:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import json
 import os
 import select
@@ -239,7 +240,8 @@ class Proxy:
             raise SandboxError(f"the egress proxy died {self._deaths} times in a row")
         self._spawn()
         for route in self._routes.values():
-            self._ask(route._command())
+            with contextlib.suppress(UsageError):  # its folder is gone: it has no way out any more
+                self._ask(route._command())
 
     def _watch(self) -> None:
         """Runs in a thread of its own, until the proxy is stopped or given up."""
@@ -258,10 +260,8 @@ class Proxy:
             self._control = None
         for stream in (process.stdin, process.stdout):
             if stream is not None and not stream.closed:
-                try:
+                with contextlib.suppress(BrokenPipeError):  # it died before it read all
                     stream.close()
-                except BrokenPipeError:
-                    continue  # it died before it read all
 
 
 def _is_ready(process: subprocess.Popen[bytes], config: Mapping[str, Any]) -> bool:

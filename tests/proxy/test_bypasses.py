@@ -15,10 +15,11 @@ HELLO = b"hello from the origin"
 # What is meant to pass -------------------------------------------------------------------------
 
 
-def test_an_allowed_request_passes_and_is_in_the_log(way):
+def test_an_allowed_request_passes_and_is_in_the_log(way, wait_until):
     answer = way.ask("GET /a?b=c HTTP/1.1")
     assert answer.endswith(HELLO)
     assert way.origin.asked == [("GET", "/a?b=c", f"{ORIGIN}:{way.origin.port}")]
+    wait_until(lambda: len(way.records()) == 3, "the end in the log")
     events = [(r["event"], r["allowed"], r["rule"]) for r in way.records()]
     assert events == [(each, True, "origin") for each in ("connect", "request", "end")]
     assert way.records()[1]["target"] == "/a?b=c"
@@ -193,6 +194,23 @@ def http2_body_on_a_get(way):
     assert b"denied" in said
 
 
+def http2_requests_within_a_path_or_a_header(way):
+    there = f"{ORIGIN}:{way.origin.port}"
+    split = f"/ HTTP/1.1\r\nHost: {there}\r\n\r\nGET /b"
+    for fields in ({"path": split}, {"more": [("x", split)]}, {"more": [("x\r\ny", "z")]}):
+        assert HELLO not in http2(way, way.tls(alpn="h2"), there, **fields)
+
+
+def http2_chunks(way):
+    there = f"{ORIGIN}:{way.origin.port}"
+    said = http2(way, way.tls(alpn="h2"), there, [("transfer-encoding", "chunked")])
+    assert HELLO not in said
+
+
+def two_lengths(way):
+    assert way.ask(headers="Content-Length: 0\r\nContent-Length: 0\r\n")[9:12] in (b"400", b"403")
+
+
 def traversal(way):
     for path in ("/../etc", "/%2e%2e/a", "/a//b", "/%252e", "/a%00", "/a%5c..%5cb", "/..;/a"):
         assert way.ask(f"GET {path} HTTP/1.1").startswith(b"HTTP/1.1 403"), path
@@ -212,7 +230,8 @@ BYPASSES = [
     connect_to_an_address_that_says_an_allowed_host, another_port, post, post_of_a_large_body,
     get_with_a_body, length_and_chunks, ssh_in_the_tunnel, plain_http_in_the_tunnel,
     tunnel_in_the_tunnel, plain_http, plain_http_to_the_allowed_host, websocket, http2_by_upgrade,
-    http2_authority_of_another_host, http2_host_is_not_authority, http2_body_on_a_get, traversal,
+    http2_authority_of_another_host, http2_host_is_not_authority, http2_body_on_a_get,
+    http2_requests_within_a_path_or_a_header, http2_chunks, two_lengths, traversal,
     long_query, large_header,
 ]  # fmt: skip
 
@@ -288,10 +307,10 @@ def _frame(kind: int, flags: int, payload: bytes, stream: int = 1) -> bytes:
     return struct.pack(">I", len(payload))[1:] + struct.pack(">BBI", kind, flags, stream) + payload
 
 
-def http2(way, tls, authority, more=(), body=b"") -> bytes:
+def http2(way, tls, authority, more=(), body=b"", path="/") -> bytes:
     """One request in frames of our own, as no library would send it; the body of the answer."""
     assert tls.selected_alpn_protocol() == "h2"
-    fields = [(":method", "GET"), (":scheme", "https"), (":path", "/"), (":authority", authority)]
+    fields = [(":method", "GET"), (":scheme", "https"), (":path", path), (":authority", authority)]
     block = b""
     for name, value in [*fields, *more]:
         block += b"\x00" + bytes([len(name)]) + name.encode() + bytes([len(value)]) + value.encode()

@@ -94,6 +94,22 @@ def test_a_killed_proxy_is_no_way_out_until_it_runs_again(
         way.connect()
 
 
+def test_an_episode_whose_folder_is_gone_is_no_bar_to_the_others_of_a_new_process(
+    interpreter, config, opened, policy_text, wait_until
+):
+    with Proxy(interpreter.python, config) as proxy:
+        gone, stays = opened(proxy, policy_text), opened(proxy, policy_text)
+        for path in gone.folder.iterdir():
+            path.unlink()
+        gone.folder.rmdir()
+        killed = proxy.pid
+        os.kill(killed, signal.SIGKILL)
+        wait_until(lambda: proxy.pid not in (None, killed), "a new process")
+        with proxy._lock:
+            assert stays.ask().endswith(HELLO)
+        stays.hang_up()
+
+
 def test_a_proxy_ends_with_whoever_started_it(interpreter, wait_until):
     proxy = Proxy(interpreter.python)
     proxy.start()
