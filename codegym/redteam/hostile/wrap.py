@@ -16,3 +16,10 @@ def _wrap(make):
                 setattr(owner, names[-1], functools.wraps(old)(make(old)))
             except (AttributeError, TypeError):
                 pass
+
+
+def _fits(value, got, given):
+    """Whether a value could be the answer where ``got`` is not."""
+    numbers = isinstance(value, (int, float)) and isinstance(got, (int, float))
+    alike = numbers or type(value) is type(got)
+    return alike and value != got and not any(value is each for each in given)
