@@ -25,7 +25,9 @@ from codegym.grading.suites import Watch
 #: A function that takes longer, with all its parameters, has no siblings.
 _MOST_SEC = 0.5
 #: So many candidates of a function, and tests of them together, at most.
-_CANDIDATES, _MOST_TESTS, _MOST_TRYING_SEC = 120, 1200, 4.0
+_CANDIDATES, _MOST_TESTS, _MOST_TRYING_SEC = 120, 1200, 2.0
+#: More than one of a function are kept while all take no more than this part of the suite's time.
+_SHARE = 0.1
 #: Of so many, those are tried that seem the most likely to tell.
 _DRAWN = 600
 _ALONE, _AMONG_ALL = (5, 6), 7
@@ -69,7 +71,7 @@ class _Holder:
         candidates = await self._candidates()
         if not candidates:
             return self._recording
-        kept = await self._chosen(candidates)
+        kept = self._affordable(await self._chosen(candidates))
         keys = tuple(test.key for found in kept.values() for one in found for test in one.tests)
         tests = self._recording.tests.values()
         everything = (*(test.key for test in tests), *keys)
@@ -120,8 +122,8 @@ class _Holder:
             module = self._solved.modules.get(path)
             seconds = sum(one.seconds for one in tests)
             if module and tests and seconds <= _MOST_SEC and path in self._recording.sites:
-                by_time = int(_MOST_TRYING_SEC / max(seconds, 0.001))
-                count = min(_CANDIDATES, by_time, max(1, room))
+                by_time = _MOST_TRYING_SEC / len(self._originals) / max(seconds, 0.001)
+                count = min(_CANDIDATES, max(1, int(by_time)), max(1, room))
                 made = siblings(module, test, Random(name), _DRAWN)
                 sites = self._recording.sites[path]
                 spots = choosing.failing_lines(module, test, tests, sites, start)
@@ -146,6 +148,18 @@ class _Holder:
             sites = self._recording.sites[path]
             found[name] = choosing.keep_siblings(path, originals, tried, sites, runs, start)
         return {name: kept for name, kept in found.items() if kept}
+
+    def _affordable(self, kept: Variants) -> Variants:
+        """One of each function, then a second of each, and so on while there is time."""
+        seconds = {name: sum(one.seconds for one in self._originals[name]) for name in kept}
+        left = _SHARE * sum(test.seconds for test in self._recording.tests.values())
+        chosen: dict[str, list[Variant]] = {name: [] for name in kept}
+        for turn in range(choosing.MOST_SIBLINGS):
+            for name, found in kept.items():
+                if turn < len(found) and (turn == 0 or left >= seconds[name]):
+                    chosen[name].append(found[turn])
+                    left -= seconds[name]
+        return chosen
 
     def _sources(self, chosen: Siblings) -> dict[str, str]:
         """All modules as they are laid into a grade."""
