@@ -1,0 +1,75 @@
+"""Work that breaks its own grading scores 0; a machine that breaks it is no reason for a 0.
+
+See ``tests/runs/test_run_folder.py`` and ``tests/test_loop.py`` for full disks and killed gyms.
+"""
+
+import asyncio
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from codegym.envs.boxes import persistently
+from codegym.errors import SandboxError
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+#: Put at the end of the module under test, whose fault is left where it is.
+BREAKAGES = {
+    "disk full": "with open('/tmp/x', 'wb') as f:\n    while True: f.write(bytes(1 << 20))",
+    "workspace full": "with open('/workspace/x', 'wb') as f:\n    while True: f.write(bytes(1 << 20))",
+    "out of memory": "x = []\nwhile True: x.append(bytearray(1 << 24))",
+    "kills itself": "import os\nos.kill(os.getpid(), 9)",
+    "kills all it can": "import os\nos.kill(-1, 9)\nos.kill(1, 9)",
+    "stops itself": "import os, signal\nos.kill(os.getpid(), signal.SIGABRT)",
+    "no descriptors left": "import os\nx = []\nwhile True: x.append(os.open('/', os.O_RDONLY))",
+}
+
+
+@pytest.mark.parametrize("code", BREAKAGES.values(), ids=BREAKAGES)
+async def test_work_that_breaks_its_grading_scores_0(range_, code):
+    grade = await range_.grade(f"cat >> src/tinycalc/order.py <<'X'\n{code}\nX\n")
+    assert grade.score == 0.0
+    assert (await range_.setting.grade(range_.ready, range_.gold)).score == 1.0
+
+
+def below(pid):
+    """All processes below one, with their command lines."""
+    try:
+        children = list(map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split()))
+        found = {child: Path(f"/proc/{child}/cmdline").read_bytes() for child in children}
+    except FileNotFoundError:  # one has just ended
+        return {}
+    for child in children:
+        found |= below(child)
+    return found
+
+
+async def strike(backend, command):
+    """Once tests run, kill the first process of a command; as the machine might."""
+    while True:
+        running = below(backend.launcher()._process.pid)
+        if any(b"run_suite.py" in words for words in running.values()):
+            os.kill(next(pid for pid, words in running.items() if command in words), signal.SIGKILL)
+            return
+        await asyncio.sleep(0.001)
+
+
+@pytest.mark.parametrize("command", [b"run_suite.py", b"bwrap\0", b"/bin/bash\0"])
+async def test_what_the_machine_kills_is_graded_on_another_sandbox(range_, command):
+    await range_.setting.grade(range_.ready, range_.gold)  # all that is made once is there
+    async with asyncio.timeout(60):
+        striking = asyncio.ensure_future(strike(range_.setting.backend, command))
+        grade = await persistently(lambda: range_.setting.grade(range_.ready, range_.gold))
+        await striking
+    assert grade.score == 1.0, grade.text
+
+
+async def test_a_sandbox_that_dies_is_an_error_and_never_a_0(range_):
+    await range_.setting.grade(range_.ready, range_.gold)
+    async with asyncio.timeout(60):
+        striking = asyncio.ensure_future(strike(range_.setting.backend, b"bwrap\0"))
+        with pytest.raises(SandboxError):
+            await range_.setting.grade(range_.ready, range_.gold)
+        await striking
