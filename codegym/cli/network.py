@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from codegym.cli.options import Json
-from codegym.cli.output import console, print_json, safe
+from codegym.cli.output import console, plain, print_json, safe
 from codegym.errors import UnavailableError
 
 app = typer.Typer(
@@ -37,12 +37,12 @@ def explain(
 
     found = find_policy(policy)
     registries = {kind: _ADDRESSES[kind]() for kind in found.registries}
-    allowed, rule, reason = found.explain(url, registries, method)
+    told = found.explain(url, registries, method)
     if json:
-        print_json({"allowed": allowed, "rule": rule, "reason": reason, "policy": found.path})
+        print_json({"policy": found.path, **plain(told)})
         return
-    verdict = f"allowed by rule {rule!r}" if allowed else "denied"
-    console().print(f"{verdict}: {safe(reason)}", soft_wrap=True)
+    verdict = f"allowed by rule {told.rule!r}" if told.allowed else "denied"
+    console().print(f"{verdict}: {safe(told.reason)}", soft_wrap=True)
 
 
 def _pip() -> list[str]:

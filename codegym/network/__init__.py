@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from codegym.network.policy import Policy, find_policy
+from codegym.network.policy import NetworkPolicy, find_policy
 from codegym.network.process import Proxy, ProxyConfig, Route
 
-__all__ = ["Policy", "Proxy", "ProxyConfig", "Route", "find_policy"]
+__all__ = ["NetworkPolicy", "Proxy", "ProxyConfig", "Route", "find_policy"]

@@ -14,8 +14,23 @@ _OWN = Path(".codegym/policies")
 
 
 @dataclass(frozen=True, slots=True)
-class Policy:
-    """A network policy: a file's text, checked only when the registries are known.
+class Explanation:
+    """What a client would be told.
+
+    Attributes:
+        allowed: Whether the request would pass.
+        rule: The name of the rule that lets it, or ``""``.
+        reason: Why, for people.
+    """
+
+    allowed: bool
+    rule: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkPolicy:
+    """A policy of the network: a file's text, checked only when the registries are known.
 
     Attributes:
         path: Where it was read.
@@ -29,16 +44,13 @@ class Policy:
 
     def explain(
         self, url: str, registries: Mapping[str, Sequence[str]], method: str = "GET"
-    ) -> tuple[bool, str, str]:
+    ) -> Explanation:
         """What a client that asks for ``url`` would be told.
 
         Args:
             url: An ``https`` address.
             registries: The addresses of each registry that the policy names.
             method: The request's method.
-
-        Returns:
-            Whether it is allowed, the rule that allows it (or ``""``), and the reason.
 
         Raises:
             DataError: The policy is wrong.
@@ -48,10 +60,10 @@ class Policy:
         except policy_file.PolicyError as error:
             raise DataError(self.path, str(error)) from error
         verdict = rules.explain(policy, url, method)
-        return verdict.allowed, verdict.rule, verdict.reason
+        return Explanation(verdict.allowed, verdict.rule, verdict.reason)
 
 
-def find_policy(name: str) -> Policy:
+def find_policy(name: str) -> NetworkPolicy:
     """Find a policy: a path of a ``.toml`` file, a name in ``.codegym/policies``, or a bundled one.
 
     Raises:
@@ -66,7 +78,7 @@ def find_policy(name: str) -> Policy:
         raise DataError(path, "not UTF-8") from error
     except OSError as error:
         raise NotFoundError("policy", name, hint=str(error.strerror)) from error
-    return Policy(path, text, policy_file.registries_named(text))
+    return NetworkPolicy(path, text, policy_file.registries_named(text))
 
 
 def policy_names() -> list[str]:

@@ -14,12 +14,12 @@ import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
 from codegym.errors import SandboxError, UsageError
-from codegym.network.policy import Policy
+from codegym.network.policy import NetworkPolicy
 from codegym.resources import data_root
 
 _START_SEC = 60.0
@@ -59,21 +59,7 @@ class Route:
     episode: str
     folder: Path
     log: Path
-    certificate: str = ""
-    _policy: str = field(default="", repr=False)
-    _registries: Mapping[str, Sequence[str]] = field(default_factory=dict, repr=False)
-    _key: str = field(default="", repr=False)
-
-    def _command(self) -> dict[str, Any]:
-        again = {"certificate": self.certificate, "key": self._key} if self._key else {}
-        return again | {
-            "op": "add",
-            "episode": self.episode,
-            "folder": str(self.folder.absolute()),
-            "log": str(self.log.absolute()),
-            "policy": self._policy,
-            "registries": {kind: list(each) for kind, each in self._registries.items()},
-        }
+    certificate: str
 
 
 class Proxy:
@@ -94,7 +80,7 @@ class Proxy:
         self._python, self._config = python, config
         self._program = program or data_root("proxy") / "__main__.py"
         self._lock = threading.RLock()
-        self._routes: dict[str, Route] = {}
+        self._added: dict[str, dict[str, Any]] = {}  # the commands that open them once more
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
         self._folder: Path | None = None
@@ -135,7 +121,7 @@ class Proxy:
         with self._lock:
             process, folder = self._process, self._folder
             self._folder = None
-            self._routes.clear()
+            self._added.clear()
             if process is not None:
                 self._hang_up(process)
                 _reap(process)
@@ -146,7 +132,7 @@ class Proxy:
     def add(
         self,
         episode: str,
-        policy: Policy,
+        policy: NetworkPolicy,
         *,
         folder: Path,
         log: Path,
@@ -165,17 +151,24 @@ class Proxy:
             UsageError: The policy cannot be used, or the name is taken.
             SandboxError: The proxy does not work; try again later.
         """
-        route = Route(episode, folder, log, "", policy.text, registries or {})
+        command = {
+            "op": "add",
+            "episode": episode,
+            "folder": str(folder.absolute()),
+            "log": str(log.absolute()),
+            "policy": policy.text,
+            "registries": {kind: list(each) for kind, each in (registries or {}).items()},
+        }
         with self._lock:
-            answer = self._ask(route._command())
-            route = replace(route, certificate=answer["certificate"], _key=answer["key"])
-            self._routes[episode] = route
-        return route
+            answer = self._ask(command)
+            authority = {"certificate": answer["certificate"], "key": answer["key"]}
+            self._added[episode] = command | authority
+        return Route(episode, folder, log, answer["certificate"])
 
     def remove(self, episode: str) -> None:
         """Close an episode's way out and its connections, and no other's; idempotent."""
         with self._lock:
-            if self._routes.pop(episode, None) is not None:
+            if self._added.pop(episode, None) is not None:
                 self._ask({"op": "remove", "episode": episode})
 
     def _ask(self, command: Mapping[str, Any]) -> dict[str, Any]:
@@ -183,12 +176,13 @@ class Proxy:
         if self._owner != os.getpid():
             raise SandboxError("the egress proxy belongs to the process that started it")
         self._revive()
-        if self._control is None:
+        if self._control is None or self._process is None:
             raise SandboxError("the egress proxy is not running; start it")
         try:
             self._control.sendall(json.dumps(command).encode() + b"\n")
             answer = _line(self._control)
         except OSError as error:
+            self._process.kill()  # it would answer too late; a new one takes its place
             raise SandboxError(f"the egress proxy does not answer: {error}") from error
         if not answer["ok"]:
             raise UsageError(f"the egress proxy: {answer['error']}")
@@ -239,9 +233,9 @@ class Proxy:
         if self._deaths > _DEATHS:
             raise SandboxError(f"the egress proxy died {self._deaths} times in a row")
         self._spawn()
-        for route in self._routes.values():
+        for command in self._added.values():
             with contextlib.suppress(UsageError):  # its folder is gone: it has no way out any more
-                self._ask(route._command())
+                self._ask(command)
 
     def _watch(self) -> None:
         """Runs in a thread of its own, until the proxy is stopped or given up."""

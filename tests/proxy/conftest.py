@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from codegym.errors import UnavailableError
-from codegym.network import Policy, Proxy, ProxyConfig
+from codegym.network import NetworkPolicy, Proxy, ProxyConfig
 from codegym.network.install import install
 
 ROOT = Path(__file__).parents[2]
@@ -137,8 +137,9 @@ class Way:
         context = ssl.create_default_context(cadata=self.certificate)
         context.check_hostname = sni is not None
         context.set_alpn_protocols([alpn])
-        self.sockets.append(context.wrap_socket(client, server_hostname=sni))
-        return self.sockets[-1]
+        wrapped = context.wrap_socket(client, server_hostname=sni)
+        self.sockets.append(wrapped)
+        return wrapped
 
     def ask(self, request="GET / HTTP/1.1", *, host=None, headers="", tls=None, body=b"") -> bytes:
         """One request in a tunnel to the origin; the whole answer, ``b""`` if there was none."""
@@ -246,7 +247,8 @@ def opened(servers, tmp_path):
         folder = tmp_path / name
         folder.mkdir()
         log = tmp_path / f"{name}.jsonl"
-        policy = Policy(tmp_path / "policy.toml", text, ())
+        policy = NetworkPolicy(tmp_path / "policy.toml", text, ())
+        policy.path.write_text(text)
         route = proxy.add(name, policy, folder=folder, log=log)
         for server in servers:
             server.accepted, server.asked[:] = 0, []

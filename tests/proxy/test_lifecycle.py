@@ -6,11 +6,12 @@ import signal
 import socket
 import ssl
 import threading
+from pathlib import Path
 
 import pytest
 
 from codegym.errors import SandboxError, UsageError
-from codegym.network import Policy, Proxy
+from codegym.network import NetworkPolicy, Proxy
 
 pytestmark = pytest.mark.network
 
@@ -69,58 +70,73 @@ def test_hooks_that_do_not_fail_are_as_ever(failing, opened, policy_text):
     assert opened(failing, policy_text).ask().endswith(HELLO)
 
 
-def test_a_killed_proxy_is_no_way_out_until_it_runs_again(
-    interpreter, config, opened, policy_text, wait_until
-):
-    with Proxy(interpreter.python, config) as proxy:
-        way = opened(proxy, policy_text)
-        tls = way.tls()
-        assert way.ask(tls=tls).endswith(HELLO)
-        with proxy._lock:  # so that it is not started again yet
-            killed = proxy.pid
-            os.kill(killed, signal.SIGKILL)
-            wait_until(lambda: proxy.pid is None, "the end of the process")
-            with pytest.raises(ConnectionRefusedError):
-                way.connect()
-            assert way.ask(tls=tls) == b""
-            assert way.origin.accepted == 1
-        wait_until(lambda: proxy.pid not in (None, killed), "a new process")
-        with proxy._lock:
-            pass  # it has its episodes again
-        assert way.ask().endswith(HELLO)  # by the certificate that the client has already
-        assert way.tunnel("sink.test.example")[0] == 403
-        way.hang_up()
-    with pytest.raises((FileNotFoundError, ConnectionRefusedError)):
-        way.connect()
+@pytest.fixture(scope="module")
+def mortal(interpreter, config):
+    """A proxy that tests may kill."""
+    with Proxy(interpreter.python, config) as running:
+        yield running
 
 
-def test_an_episode_whose_folder_is_gone_is_no_bar_to_the_others_of_a_new_process(
-    interpreter, config, opened, policy_text, wait_until
-):
-    with Proxy(interpreter.python, config) as proxy:
-        gone, stays = opened(proxy, policy_text), opened(proxy, policy_text)
-        for path in gone.folder.iterdir():
-            path.unlink()
-        gone.folder.rmdir()
-        killed = proxy.pid
+def test_a_killed_proxy_is_no_way_out_until_it_runs_again(mortal, opened, policy_text, wait_until):
+    way = opened(mortal, policy_text)
+    tls = way.tls()
+    assert way.ask(tls=tls).endswith(HELLO)
+    with mortal._lock:  # so that it is not started again yet
+        killed = mortal.pid
         os.kill(killed, signal.SIGKILL)
-        wait_until(lambda: proxy.pid not in (None, killed), "a new process")
-        with proxy._lock:
-            assert stays.ask().endswith(HELLO)
-        stays.hang_up()
+        wait_until(lambda: mortal.pid is None, "the end of the process")
+        with pytest.raises(ConnectionRefusedError):
+            way.connect()
+        assert way.ask(tls=tls) == b""
+        assert way.origin.accepted == 1
+    wait_until(lambda: mortal.pid not in (None, killed), "a new process")
+    with mortal._lock:
+        pass  # it has its episodes again
+    assert way.ask().endswith(HELLO)  # by the certificate that the client has already
+    assert way.tunnel("sink.test.example")[0] == 403
 
 
-def test_a_proxy_ends_with_whoever_started_it(interpreter, wait_until):
+def test_an_episode_whose_folder_is_gone_is_no_bar_to_others_of_a_new_process(
+    mortal, opened, policy_text, wait_until
+):
+    gone, stays = opened(mortal, policy_text), opened(mortal, policy_text)
+    (gone.folder / "proxy.sock").unlink()
+    gone.folder.rmdir()
+    killed = mortal.pid
+    os.kill(killed, signal.SIGKILL)
+    wait_until(lambda: mortal.pid not in (None, killed), "a new process")
+    with mortal._lock:
+        assert stays.ask().endswith(HELLO)
+
+
+def test_a_proxy_that_does_not_answer_is_replaced(
+    mortal, opened, policy_text, wait_until, tmp_path
+):
+    way = opened(mortal, policy_text)
+    stopped = mortal.pid
+    os.kill(stopped, signal.SIGSTOP)
+    mortal._control.settimeout(0.2)
+    with pytest.raises(SandboxError, match="does not answer"):
+        mortal.add("lost", NetworkPolicy(tmp_path, "", ()), folder=tmp_path, log=tmp_path / "log")
+    wait_until(lambda: mortal.pid not in (None, stopped), "a new process")
+    assert opened(mortal, policy_text).ask().endswith(HELLO)
+    assert way.ask().endswith(HELLO)
+
+
+def test_a_proxy_ends_with_whoever_started_it(interpreter, opened, wait_until):
     proxy = Proxy(interpreter.python)
     proxy.start()
+    way = opened(proxy, "")
     pid, folder = proxy.pid, proxy._folder
     proxy._process.stdin.close()
     wait_until(lambda: proxy.pid != pid, "the end of the process")
     proxy.stop()
     assert proxy.pid is None
     assert not folder.exists()
+    with pytest.raises((FileNotFoundError, ConnectionRefusedError)):
+        way.connect()
     with pytest.raises(SandboxError, match="start it"):
-        proxy.add("a", Policy(folder, "", ()), folder=folder, log=folder / "log")
+        proxy.add("a", NetworkPolicy(folder, "", ()), folder=folder, log=folder / "log")
 
 
 def test_a_proxy_that_cannot_start_says_why(interpreter, tmp_path):
@@ -147,7 +163,7 @@ def test_a_policy_changes_by_removing_and_adding(proxy, opened, policy_text):
     tls = before.tls()
     assert before.ask(tls=tls).endswith(HELLO)
     proxy.remove(before.name)
-    policy = Policy(before.folder, "", ())
+    policy = NetworkPolicy(before.folder, "", ())
     proxy.add(before.name, policy, folder=before.folder, log=before.log)
     assert before.ask(tls=tls) == b""
     assert before.tunnel()[0] == 403
@@ -167,9 +183,8 @@ def test_each_episode_has_a_policy_log_and_authority_of_its_own(proxy, opened, p
 def test_no_authoritys_key_is_in_any_file_that_matters(proxy, opened, policy_text, tmp_path):
     way = opened(proxy, policy_text)
     assert way.ask().endswith(HELLO)
-    route = proxy._routes[way.name]
-    assert "PRIVATE" in route._key
-    assert "PRIVATE" not in repr(route) + way.certificate
+    assert "PRIVATE" in proxy._added[way.name]["key"]
+    assert "PRIVATE" not in way.certificate
     files = [path for folder in (tmp_path, proxy._folder) for path in folder.rglob("*")]
     regular = [path for path in files if path.is_file()]
     assert len(regular) >= 2
@@ -187,6 +202,17 @@ def test_a_descriptor_that_is_sent_along_is_never_received(way):
         os.close(writing)
         assert client.recv(12) == b"HTTP/1.1 200"
         assert pipe.read() == b""  # nobody has the other end any more
+
+
+def test_what_cannot_be_written_down_does_not_pass(proxy, tmp_path, way):
+    folder = tmp_path / "full"
+    folder.mkdir()
+    policy = NetworkPolicy(tmp_path, (tmp_path / "policy.toml").read_text(), ())
+    proxy.add("full", policy, folder=folder, log=Path("/dev/full"))
+    way.folder = folder
+    assert way.tunnel()[0] == 0
+    assert way.origin.accepted == 0
+    proxy.remove("full")
 
 
 def test_connections_are_capped_for_each_episode(proxy, opened, policy_text):
@@ -245,7 +271,7 @@ def test_many_at_once_are_all_answered(way):
 
 def test_what_cannot_be_added_says_why(proxy, tmp_path, way):
     def add(text, name="x", folder=tmp_path, log=tmp_path / "x.log"):
-        proxy.add(name, Policy(tmp_path, text, ()), folder=folder, log=log)
+        proxy.add(name, NetworkPolicy(tmp_path, text, ()), folder=folder, log=log)
 
     for text, why in (("allow = 1", "allow"), ('[[allow]]\nname = "a"\nhosts = ["*"]', "bare")):
         with pytest.raises(UsageError, match=why):
