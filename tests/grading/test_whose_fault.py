@@ -16,9 +16,10 @@ from codegym.errors import SandboxError
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 #: Put at the end of the module under test, whose fault is left where it is.
+FILL = "with open({!r}, 'wb') as file:\n    while True: file.write(bytes(1 << 20))"
 BREAKAGES = {
-    "disk full": "with open('/tmp/x', 'wb') as f:\n    while True: f.write(bytes(1 << 20))",
-    "workspace full": "with open('/workspace/x', 'wb') as f:\n    while True: f.write(bytes(1 << 20))",
+    "disk full": FILL.format("/tmp/x"),
+    "workspace full": FILL.format("/workspace/x"),
     "out of memory": "x = []\nwhile True: x.append(bytearray(1 << 24))",
     "kills itself": "import os\nos.kill(os.getpid(), 9)",
     "kills all it can": "import os\nos.kill(-1, 9)\nos.kill(1, 9)",
