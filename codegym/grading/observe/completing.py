@@ -26,8 +26,9 @@ from codegym.grading.suites import Watch
 _MOST_SEC = 0.5
 #: So many candidates of a function, and tests of them together, at most.
 _CANDIDATES, _MOST_TESTS, _MOST_TRYING_SEC = 120, 1200, 2.0
-#: More than one of a function are kept while all take no more than this part of the suite's time.
-_SHARE = 0.1
+#: More than one of a function are kept while all take no more than this part of the suite's time;
+#: so many seconds are next to nothing for any.
+_SHARE, _NOTHING_SEC = 0.1, 0.03
 #: Of so many, those are tried that seem the most likely to tell.
 _DRAWN = 600
 _ALONE, _AMONG_ALL = (5, 6), 7
@@ -152,7 +153,8 @@ class _Holder:
     def _affordable(self, kept: Variants) -> Variants:
         """One of each function, then a second of each, and so on while there is time."""
         seconds = {name: sum(one.seconds for one in self._originals[name]) for name in kept}
-        left = _SHARE * sum(test.seconds for test in self._recording.tests.values())
+        suite_sec = sum(test.seconds for test in self._recording.tests.values())
+        left = max(_NOTHING_SEC, _SHARE * suite_sec)
         chosen: dict[str, list[Variant]] = {name: [] for name in kept}
         for turn in range(choosing.MOST_SIBLINGS):
             for name, found in kept.items():
