@@ -127,7 +127,11 @@ class Way:
 
     def tunnel(self, host=ORIGIN, port=None, *, headers="") -> tuple[int, socket.socket]:
         client, port = self.connect(), port or self.origin.port
-        client.sendall(f"CONNECT {host}:{port} HTTP/1.1\r\nHost: {host}\r\n{headers}\r\n".encode())
+        asked = f"CONNECT {host}:{port} HTTP/1.1\r\nHost: {host}\r\n{headers}\r\n"
+        try:
+            client.sendall(asked.encode())
+        except OSError:
+            return 0, client
         head = read_until(client, b"\r\n\r\n")
         return int(head.split()[1]) if head else 0, client
 
@@ -269,7 +273,7 @@ def way(opened, proxy, policy_text):
 @pytest.fixture
 def wait_until():
     def wait(true, what) -> None:
-        for _ in range(400):
+        for _ in range(800):
             if true():
                 return
             time.sleep(0.05)

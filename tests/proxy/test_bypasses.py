@@ -52,6 +52,18 @@ def test_connections_are_kept_alive_on_both_sides(way):
     assert way.origin.accepted == 1
 
 
+def test_a_name_may_be_written_in_other_ways_as_long_as_it_is_the_same(way):
+    tls = way.tls(host=f"{ORIGIN.title()}.")
+    assert way.ask(host=f"{ORIGIN.upper()}:{way.origin.port}", tls=tls).endswith(HELLO)
+
+
+def test_a_client_that_sends_byte_by_byte_is_answered(way):
+    client = way.connect()
+    for byte in f"CONNECT {ORIGIN}:{way.origin.port} HTTP/1.1\r\n\r\n".encode():
+        client.sendall(bytes([byte]))
+    assert client.recv(12) == b"HTTP/1.1 200"
+
+
 # What is not -----------------------------------------------------------------------------------
 
 
@@ -251,6 +263,15 @@ def test_a_second_request_to_another_host_in_a_good_connection(way):
     assert (way.origin.accepted, way.sink.accepted) == (1, 0)
     assert len(way.origin.asked) == 1
     assert any(SINK in reason for reason in way.denials())
+
+
+def test_a_second_request_in_the_same_write_is_judged_by_itself(way):
+    tls, there = way.tls(), f"{ORIGIN}:{way.origin.port}"
+    second = f"GET /second HTTP/1.1\r\nHost: {SINK}:{way.sink.port}\r\n\r\n".encode()
+    assert way.ask(tls=tls, body=second).endswith(HELLO)
+    assert read(tls).startswith(b"HTTP/1.1 403")
+    assert way.origin.asked == [("GET", "/", there)]
+    assert way.sink.accepted == 0
 
 
 def test_a_redirect_is_handed_over_and_not_followed(way):

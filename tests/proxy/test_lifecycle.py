@@ -109,15 +109,14 @@ def test_an_episode_whose_folder_is_gone_is_no_bar_to_others_of_a_new_process(
         assert stays.ask().endswith(HELLO)
 
 
-def test_a_proxy_that_does_not_answer_is_replaced(
-    mortal, opened, policy_text, wait_until, tmp_path
-):
+def test_a_proxy_that_does_not_answer_is_replaced(mortal, opened, policy_text, wait_until):
     way = opened(mortal, policy_text)
+    lost = NetworkPolicy(way.folder, "", ())
     stopped = mortal.pid
     os.kill(stopped, signal.SIGSTOP)
     mortal._control.settimeout(0.2)
     with pytest.raises(SandboxError, match="does not answer"):
-        mortal.add("lost", NetworkPolicy(tmp_path, "", ()), folder=tmp_path, log=tmp_path / "log")
+        mortal.add("lost", lost, folder=way.folder, log=way.log)
     wait_until(lambda: mortal.pid not in (None, stopped), "a new process")
     assert opened(mortal, policy_text).ask().endswith(HELLO)
     assert way.ask().endswith(HELLO)
