@@ -162,8 +162,7 @@ class Addon:
 
     def server_connect_error(self, data: ServerConnectionHookData) -> None:
         """It could not be reached, or may not be."""
-        verdict = Verdict(False, "", f"no connection: {data.server.error}")
-        self._note("upstream", verdict)
+        self._note("upstream", Verdict(False, "", f"no connection: {data.server.error}"))
 
     def tls_start_server(self, start: tls.TlsData) -> None:
         """TLS to the origin, whose certificate has to be of the tunnel's name."""
@@ -178,9 +177,10 @@ class Addon:
         response, limits = flow.response, self._account.policy.limits
         if not flow.metadata["verdict"].allowed or response is None:
             return
-        if response.status_code == 101 or _announced(response) > limits.max_response_bytes:
+        size = 0 if flow.request.method == "HEAD" else _announced(response)
+        if response.status_code == 101 or size > limits.max_response_bytes:
             why = "the origin switches protocols" if response.status_code == 101 else "too large"
-            self._note("response", Verdict(False, "", why))
+            self._note("response", Verdict(False, "", why), bytes=size)
             flow.kill()
             return
         response.stream = self._counting(flow)
@@ -218,9 +218,8 @@ class Addon:
     def client_disconnected(self, _: object) -> None:
         """What mitmproxy itself did not understand, and so never asked about, is in the log too."""
         if not self._judged and self._account.journal.is_open:
-            self._note(
-                "connection", Verdict(False, "", "it ended before any request was understood")
-            )
+            why = "it ended before any request was understood"
+            self._note("connection", Verdict(False, "", why))
 
     def _refuse_tunnel(self, why: str) -> None:
         self._note("tunnel", Verdict(False, "", why))
@@ -228,10 +227,9 @@ class Addon:
 
     def _note(self, event: str, verdict: Verdict, **details: str | int | None) -> None:
         """Write down a verdict, where the connection's tunnel leads to, and what else is known."""
-        where: dict[str, str | int | None] = dict(
-            zip(("host", "port"), self._tunnel or (), strict=False)
-        )
+        host, port = self._tunnel or ("", 0)
         self._judged |= event == "request" or not verdict.allowed
+        where: dict[str, str | int | None] = {"host": host, "port": port}
         self._account.journal.note(event, verdict, **(where | details))
 
 
@@ -268,7 +266,7 @@ def _announced(message: http.Message) -> int:
     if "transfer-encoding" in message.headers and isinstance(message, http.Request):
         return 1 << 62
     length = message.headers.get("content-length", "0")
-    return int(length) if length.isdecimal() and len(length) < 18 else 1 << 62
+    return int(length) if re.fullmatch("[0-9]{1,17}", length) else 1 << 62
 
 
 def _refuse(flow: http.HTTPFlow, verdict: Verdict) -> None:

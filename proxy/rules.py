@@ -188,11 +188,6 @@ def explain(policy: Policy, url: str, method: str = "GET") -> Verdict:
     return decide(policy, facts, Spent(requests=1))
 
 
-def rule_named(policy: Policy, name: str) -> Rule | None:
-    """The rule of that name."""
-    return next((rule for rule in policy.rules if rule.name == name), None)
-
-
 def _wire_name(text: str, what: str) -> str:
     """A name from the wire, where only ASCII is a name."""
     if not text.isascii():

@@ -1,5 +1,6 @@
 """Every known way around an allowlist, against a live proxy: nobody is ever connected to."""
 
+import random
 import socket
 import ssl
 import struct
@@ -272,6 +273,22 @@ def test_a_second_request_in_the_same_write_is_judged_by_itself(way):
     assert read(tls).startswith(b"HTTP/1.1 403")
     assert way.origin.asked == [("GET", "/", there)]
     assert way.sink.accepted == 0
+
+
+def test_noise_is_no_way_out_and_does_no_harm(way):
+    chance = random.Random(7)
+    starts = (b"", b"\x16\x03\x01", b"GET ", b"CONNECT ", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+    for number in range(60):
+        client = way.connect() if number % 2 else way.tunnel()[1]
+        try:
+            client.sendall(chance.choice(starts) + chance.randbytes(chance.randrange(200)))
+            client.shutdown(socket.SHUT_WR)
+            while client.recv(65536):
+                pass
+        except OSError:
+            continue
+    assert (way.sink.accepted, way.origin.accepted) == (0, 0)
+    assert way.ask().endswith(HELLO)
 
 
 def test_a_redirect_is_handed_over_and_not_followed(way):
