@@ -22,10 +22,11 @@ from codegym.errors import SandboxError, UsageError
 from codegym.network.policy import NetworkPolicy
 from codegym.resources import data_root
 
+_CONTROL = "control.sock"
 _START_SEC = 60.0
 _ANSWER_SEC = 20.0
 _STOP_SEC = 10.0
-#: A proxy that dies so often in a row, each time so soon, is not started again.
+#: A proxy that dies so often in a row, each time so soon, is left alone for as long.
 _DEATHS, _SOON_SEC = 5, 5.0
 
 
@@ -192,11 +193,11 @@ class Proxy:
         folder = self._folder
         if folder is None:
             raise SandboxError("the egress proxy was stopped")
-        control, errors = folder / "control.sock", folder / "stderr"
-        control.unlink(missing_ok=True)
+        (folder / _CONTROL).unlink(missing_ok=True)
+        errors = folder / "stderr"
         config = {
-            "control": str(control),
-            "log": str(folder / "proxy.log"),
+            "control": _CONTROL,
+            "log": "proxy.log",
             "upstream_ca": str(self._config.upstream_ca) if self._config.upstream_ca else None,
             "hosts": dict(self._config.hosts),
             "private": list(self._config.private_addresses),
@@ -218,9 +219,7 @@ class Proxy:
             _reap(process)
             said = errors.read_text(errors="replace").strip()[-300:]
             raise SandboxError(f"the egress proxy does not start: {said or 'it says nothing'}")
-        self._control = socket.socket(socket.AF_UNIX)
-        self._control.settimeout(_ANSWER_SEC)
-        self._control.connect(str(control))
+        self._control = _connected(folder)
 
     def _revive(self) -> None:
         """Start a process that died again, with all its episodes."""
@@ -238,14 +237,14 @@ class Proxy:
                 self._ask(command)
 
     def _watch(self) -> None:
-        """Runs in a thread of its own, until the proxy is stopped or given up."""
+        """Runs in a thread of its own, until the proxy is stopped."""
         while (process := self._process) is not None and self._folder is not None:
             process.wait()
-            with self._lock:
-                try:
+            try:
+                with self._lock:
                     self._revive()
-                except SandboxError:
-                    return  # the next command says so
+            except SandboxError:
+                time.sleep(1.0)  # whoever gives a command meanwhile is told why
 
     def _hang_up(self, process: subprocess.Popen[bytes]) -> None:
         """End what connects us to a process; without its input it ends by itself."""
@@ -269,6 +268,21 @@ def _is_ready(process: subprocess.Popen[bytes], config: Mapping[str, Any]) -> bo
         return False
     readable, _, _ = select.select([process.stdout], [], [], _START_SEC)
     return bool(readable) and process.stdout.readline().startswith(b'{"ready": true')
+
+
+def _connected(folder: Path) -> socket.socket:
+    """Connect through a descriptor: a path may be longer than an address of a socket."""
+    control = socket.socket(socket.AF_UNIX)
+    control.settimeout(_ANSWER_SEC)
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        control.connect(f"/proc/self/fd/{descriptor}/{_CONTROL}")
+    except OSError as error:
+        control.close()
+        raise SandboxError(f"the egress proxy does not answer: {error}") from error
+    finally:
+        os.close(descriptor)
+    return control
 
 
 def _line(control: socket.socket) -> dict[str, Any]:

@@ -5,6 +5,7 @@ import os
 import signal
 import socket
 import ssl
+import tempfile
 import threading
 from pathlib import Path
 
@@ -122,7 +123,12 @@ def test_a_proxy_that_does_not_answer_is_replaced(mortal, opened, policy_text, w
     assert way.ask().endswith(HELLO)
 
 
-def test_a_proxy_ends_with_whoever_started_it(interpreter, opened, wait_until):
+def test_a_proxy_ends_with_whoever_started_it(
+    interpreter, opened, wait_until, tmp_path, monkeypatch
+):
+    deep = tmp_path / ("deep" * 30)  # longer than a socket's address may be
+    deep.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(deep))
     proxy = Proxy(interpreter.python)
     proxy.start()
     way = opened(proxy, "")
