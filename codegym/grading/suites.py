@@ -8,7 +8,14 @@ from dataclasses import dataclass, replace
 from codegym.grading.ready import project_root
 from codegym.sandbox.base import REPORT_FD, Sandbox
 from codegym.tasks import Environment, Suite
-from codegym.types import CommandResult, ObservingRunner, RecordingRunner, Runner, TestOutcome
+from codegym.types import (
+    CommandResult,
+    ObservingRunner,
+    RecordingRunner,
+    Runner,
+    RunnerCommand,
+    TestOutcome,
+)
 
 MAX_OUTPUT_BYTES = 64_000
 
@@ -19,13 +26,17 @@ class Watch:
 
     Attributes:
         keys: The tests to run, by key; where empty, all that the suite selects.
-        limited: Those of them that have only seconds each.
+        limited: Those of them that have only ``limit_sec`` each.
+        limit_sec: Seconds.
+        timeout_sec: Wall time of the run; by default the suite's.
         collect: Whether the run says which node id each key has.
         hash_seed: What ``PYTHONHASHSEED`` is; by default the runner's.
     """
 
     keys: tuple[str, ...] = ()
     limited: tuple[str, ...] = ()
+    limit_sec: float = 5.0
+    timeout_sec: float | None = None
     collect: bool = False
     hash_seed: int | None = None
 
@@ -93,12 +104,8 @@ async def run_suite(
     if record and isinstance(runner, RecordingRunner):
         command = runner.recording(command, record)
     if watch is not None and isinstance(runner, ObservingRunner):
-        command = runner.observing(
-            command, watch.keys, limited=watch.limited, collect=watch.collect
-        )
-        if watch.hash_seed is not None:
-            env = {**command.env, "PYTHONHASHSEED": str(watch.hash_seed)}
-            command = replace(command, env=env)
+        command = _watched(runner, command, watch)
+        timeout_sec = timeout_sec or watch.timeout_sec
     result = await box.exec(
         command.argv,
         stdin=command.stdin,
@@ -108,3 +115,17 @@ async def run_suite(
         report=True,
     )
     return SuiteRun(tuple(runner.parse(result.report)), result)
+
+
+def _watched(runner: ObservingRunner, command: RunnerCommand, watch: Watch) -> RunnerCommand:
+    """The command of a run that is observed."""
+    command = runner.observing(
+        command,
+        watch.keys,
+        limited=watch.limited,
+        limit_sec=watch.limit_sec,
+        collect=watch.collect,
+    )
+    if watch.hash_seed is None:
+        return command
+    return replace(command, env={**command.env, "PYTHONHASHSEED": str(watch.hash_seed)})

@@ -267,6 +267,7 @@ class ObservingRunner(Runner, Protocol):
         keys: Sequence[str],
         *,
         limited: Sequence[str] = (),
+        limit_sec: float = ...,
         collect: bool = False,
     ) -> RunnerCommand:
         """The same command for the tests of ``keys`` (empty: all), instead of any ids.
@@ -274,7 +275,8 @@ class ObservingRunner(Runner, Protocol):
         Args:
             command: What ``command`` gave.
             keys: Tests, by key.
-            limited: Those of them that have a few seconds each, and then failed.
+            limited: Those of them that have ``limit_sec`` each, and then failed.
+            limit_sec: Seconds, above 0.
             collect: Whether to say the node id of each key.
         """
         ...

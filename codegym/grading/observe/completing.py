@@ -2,9 +2,9 @@
 
 Siblings are variants of tests, with what they see when solved.
 
-Candidates run alone, twice on the solved tree and once on the unsolved one, where they have to
+Candidates run alone, once on the solved tree and once on the unsolved one, where they have to
 fail: else unsolved code with a table of the shown tests would pass them. What is kept then runs
-among all tests, as it will in a grade. So each saw the same in three processes.
+twice among all tests, as it will in a grade. So each saw the same in three processes.
 """
 
 from __future__ import annotations
@@ -25,13 +25,16 @@ from codegym.grading.suites import Watch
 #: A function that takes longer, with all its parameters, has no siblings.
 _MOST_SEC = 0.5
 #: So many candidates of a function, and tests of them together, at most.
-_CANDIDATES, _MOST_TESTS, _MOST_TRYING_SEC = 120, 1200, 2.0
+_CANDIDATES, _MOST_TESTS, _MOST_TRYING_SEC = 60, 160, 2.0
+#: A candidate may take so many times what its original takes, and so long at least: other inputs
+#: can make code run on without end, unsolved code above all. All of them together have their time.
+_PATIENCE, _LEAST_SEC, _TRYING_TIMEOUT_SEC = 20.0, 0.1, 8.0
 #: More than one of a function are kept while all take no more than this part of the suite's time;
 #: so many seconds are next to nothing for any.
 _SHARE, _NOTHING_SEC = 0.1, 0.03
 #: Of so many, those are tried that seem the most likely to tell.
-_DRAWN = 600
-_ALONE, _AMONG_ALL = (5, 6), 7
+_DRAWN = 150
+_ALONE, _AMONG_ALL = 5, (6, 7)
 
 #: Siblings by the function (``path::Class::name``) that they are made of.
 Siblings = Mapping[str, Sequence[Sibling]]
@@ -76,12 +79,14 @@ class _Holder:
         keys = tuple(test.key for found in kept.values() for one in found for test in one.tests)
         tests = self._recording.tests.values()
         everything = (*(test.key for test in tests), *keys)
-        among = Watch(everything, limited=keys, hash_seed=_AMONG_ALL)
-        final = await self._solved.look(self._sources(_siblings(kept)), [among])
+        among = [Watch(everything, limited=keys, hash_seed=seed) for seed in _AMONG_ALL]
+        final = await self._solved.look(self._sources(_siblings(kept)), among)
         sites = self._recording.sites
         disturbed = {file_of(key) for key in choosing.failing(tests, sites, final)}
         held = {
-            name: [one for one in found if one.holds(sites[file_of(name)], final[0])]
+            name: [
+                one for one in found if all(one.holds(sites[file_of(name)], run) for run in final)
+            ]
             for name, found in kept.items()
             if file_of(name) not in disturbed
         }
@@ -115,7 +120,7 @@ class _Holder:
         """Siblings to try, first those with other inputs where unsolved code fails."""
         keys = tuple(test.key for tests in self._originals.values() for test in tests)
         sources = self._sources({})
-        (start,) = await self._start.look(sources, [Watch(keys, hash_seed=_ALONE[0])])
+        (start,) = await self._start.look(sources, [Watch(keys, hash_seed=_ALONE)])
         room = _MOST_TESTS // max(1, len(keys))
         found = {}
         for name, tests in self._originals.items():
@@ -134,21 +139,35 @@ class _Holder:
     async def _chosen(self, candidates: Siblings) -> Variants:
         """Run candidates by themselves, on both trees."""
         keys = tuple(
-            choosing.sibling_key(file_of(name), one, test.key)
+            key
             for name, tried in candidates.items()
             for one in tried
-            for test in self._originals[name]
+            for key in self._keys(name, one)
         )
         sources = self._sources(candidates)
-        alone = [Watch(keys, limited=keys, hash_seed=seed) for seed in _ALONE]
-        runs = await self._solved.look(sources, alone)
-        (start,) = await self._start.look(sources, alone[:1])
+        runs = await self._solved.look(sources, [self._alone(keys)])
+        passed = choosing.passing(runs)
+        left = tuple(key for key in keys if key in passed)
+        if not left:
+            return {}
+        (start,) = await self._start.look(sources, [self._alone(left)])
+        ran = {record.id for record in start.records}
         found = {}
-        for name, tried in candidates.items():
+        for name, candidate in candidates.items():
+            tried = [one for one in candidate if ran.issuperset(self._keys(name, one))]
             path, originals = file_of(name), self._originals[name]
             sites = self._recording.sites[path]
             found[name] = choosing.keep_siblings(path, originals, tried, sites, runs, start)
         return {name: kept for name, kept in found.items() if kept}
+
+    def _keys(self, name: str, sibling: Sibling) -> list[str]:
+        path = file_of(name)
+        return [choosing.sibling_key(path, sibling, test.key) for test in self._originals[name]]
+
+    def _alone(self, keys: tuple[str, ...]) -> Watch:
+        slowest = max(one.seconds for tests in self._originals.values() for one in tests)
+        limit = max(_LEAST_SEC, _PATIENCE * slowest)
+        return Watch(keys, keys, limit_sec=limit, timeout_sec=_TRYING_TIMEOUT_SEC, hash_seed=_ALONE)
 
     def _affordable(self, kept: Variants) -> Variants:
         """One of each function, then a second of each, and so on while there is time."""

@@ -105,10 +105,12 @@ class PytestRunner:
         keys: Sequence[str],
         *,
         limited: Sequence[str] = (),
+        limit_sec: float = 5.0,
         collect: bool = False,
     ) -> RunnerCommand:
         """See ``ObservingRunner``. What it asks for holds no node id."""
-        asked = {"ids": [], "keys": list(keys), "limited": list(limited), "nodes": collect}
+        asked = {"ids": [], "keys": list(keys), "nodes": collect}
+        asked |= {"limited": list(limited), "limit_sec": limit_sec}
         return replace(command, stdin=json.dumps(json.loads(command.stdin) | asked).encode())
 
     def evidence(self, report: bytes) -> Evidence:

@@ -6,8 +6,8 @@ can therefore write to the same descriptor: whoever reads the report must treat 
 
 The request is one JSON object on standard input: ``ids`` (empty for all), ``select``, ``deselect``,
 ``import_paths``, ``config``, ``root``, ``channel``, and ``record`` (files to record lines of). With
-``keys`` (empty for all) instead of ``ids`` tests are observed, and named by keys; ``limited`` and
-``nodes`` then say of which the time is limited, and whether to report node ids.
+``keys`` (empty for all) instead of ``ids`` tests are observed, and named by keys; ``limited``,
+``limit_sec`` and ``nodes`` then say of which the time is limited, and whether to report node ids.
 """
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ SECTIONS = {
     "tox.ini": b"[pytest]",
     "setup.cfg": b"[tool:pytest]",
 }
-LIMIT_SEC = 5.0
 RANK = {"passed": 0, "skipped": 1, "failed": 2, "error": 3}
 
 # Kept here, because tests under way may replace them in their modules.
@@ -125,8 +124,8 @@ def _names_of(nodeid: str) -> Iterator[str]:
 class Limiter:
     """A pytest plug-in: some tests have a few seconds; past it they failed, whatever they do."""
 
-    def __init__(self, limited: Iterable[str], names: dict[str, str]) -> None:
-        self._limited, self._names = frozenset(limited), names
+    def __init__(self, limited: Iterable[str], limit_sec: float, names: dict[str, str]) -> None:
+        self._limited, self._limit_sec, self._names = frozenset(limited), limit_sec, names
         self._armed = self._late = False
 
     @pytest.hookimpl(hookwrapper=True)
@@ -137,7 +136,7 @@ class Limiter:
             yield
             return
         before, self._armed = _signal(signal.SIGALRM, self._stop), True
-        _timer(signal.ITIMER_REAL, LIMIT_SEC, 1.0)
+        _timer(signal.ITIMER_REAL, self._limit_sec, 1.0)
         yield
         self._armed = False
         _timer(signal.ITIMER_REAL, 0)
@@ -246,7 +245,7 @@ def _plugins(request: dict[str, Any]) -> list[object]:
         names: dict[str, str] = {}
         observer = load_observer()[-1].Observer(channel, names, nodes=request["nodes"])
         sys.modules["_cg_observer"] = observer.face()
-        limiter = Limiter(request["limited"], names)
+        limiter = Limiter(request["limited"], request["limit_sec"], names)
         plugins += [Reporter(channel, keys, deselect, names), observer, limiter]
     if request.get("record"):
         plugins.append(load("record_lines").Recorder(request["record"], channel))
