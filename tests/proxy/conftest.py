@@ -7,6 +7,7 @@ import re
 import socket
 import ssl
 import subprocess
+import sys
 import threading
 import time
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from codegym.network import NetworkPolicy, Proxy, ProxyConfig
 from codegym.network.install import install
 
 ROOT = Path(__file__).parents[2]
+sys.path.append(str(ROOT))  # `proxy` is a program beside the package, and never installed
 ORIGIN, SINK = "origin.test.example", "sink.test.example"
 MAKE_CERTIFICATE = f"""
 import sys
