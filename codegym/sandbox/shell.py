@@ -31,7 +31,7 @@ ulimit -n {open_files} 2>/dev/null
 exec 7>&1
 while IFS=' ' read -r -u 3 __mode __token __size; do
   LC_ALL=C IFS= read -r -N "$__size" -u 3 __command
-  [ /proc/$$/fd/1 -ef /proc/$$/fd/7 -a /proc/$$/fd/2 -ef /proc/$$/fd/7 ] || {{
+  [ $__mode = E -o /proc/$$/fd/1 -ef /proc/$$/fd/7 -a /proc/$$/fd/2 -ef /proc/$$/fd/7 ] || {{
     exec 1>&7 2>&7  # an `exec` took them away, and nothing would ever be seen again
     echo '[an earlier exec redirected or closed the output of this shell; that was undone]'
   }}
