@@ -90,6 +90,7 @@ def project(tmp_path, server):
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.network
 @pytest.mark.usefixtures("index", "at_home")
 @pytest.mark.timeout(300)  # each of its runs makes a database anew

@@ -156,6 +156,7 @@ def _model(request):
     return native("submit") if seen else native("bash", {"command": "ls src/shop"})
 
 
+@pytest.mark.slow
 @pytest.mark.network
 @pytest.mark.timeout(900)
 def test_your_own_repository(shop, tmp_path, monkeypatch):
