@@ -164,7 +164,7 @@ def keep_siblings(
     originals: Sequence[TestRecord],
     candidates: Sequence[Sibling],
     sites: Mapping[int, Site],
-    runs: Sequence[Sight],
+    solved: Sight,
     start: Sight,
 ) -> tuple[Variant, ...]:
     """Of one function's siblings, a few that unsolved code fails where it is asked anything new.
@@ -174,7 +174,7 @@ def keep_siblings(
         originals: What the function saw, for each of its parameters.
         candidates: Its siblings.
         sites: Those observed in its file.
-        runs: On the solved tree, of sources with the siblings.
+        solved: A run on the solved tree, of sources with the siblings.
         start: The same on the unsolved tree: what passes there holds nobody up.
     """
     seen = {pair.actual for test in originals for pair in test.pairs}
@@ -184,7 +184,7 @@ def keep_siblings(
     for candidate in candidates:
         if len(kept) >= (KEPT_SIBLINGS if lacking >= ENOUGH_BITS else MOST_SIBLINGS):
             break
-        tried = [(test, _sibling(path, candidate, test, sites, runs)) for test in originals]
+        tried = [(test, _sibling(path, candidate, test, sites, solved)) for test in originals]
         if any(made is None for _, made in tried):
             continue
         tests = tuple(
@@ -207,13 +207,12 @@ def _sibling(
     sibling: Sibling,
     original: TestRecord,
     sites: Mapping[int, Site],
-    runs: Sequence[Sight],
+    solved: Sight,
 ) -> TestRecord | None:
     """What a sibling sees, for one of its original's parameters; None where it is unfit."""
     key = sibling_key(path, sibling, original.key)
-    test = TestRecord(key, runs[0].pairs(key, sites))
-    fit = key in passing(runs) and _alike(original, test, sites)
-    return test if fit and _repeats([test], sites, runs) else None
+    test = TestRecord(key, solved.pairs(key, sites))
+    return test if key in solved.passed and _alike(original, test, sites) else None
 
 
 def _telling(
@@ -303,13 +302,3 @@ def _alike(original: TestRecord, sibling: TestRecord, sites: Mapping[int, Site])
 
 def _kind(value: Value) -> tuple[str, str]:
     return "number" if value.kind in ("int", "float") else value.kind, value.name
-
-
-def _repeats(
-    tests: Collection[TestRecord], sites: Mapping[int, Site], runs: Sequence[Sight]
-) -> bool:
-    return all(
-        sibling_agrees(test.pairs, run.pairs(test.key, sites), sites)
-        for test in tests
-        for run in runs[1:]
-    )

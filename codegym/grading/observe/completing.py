@@ -145,9 +145,8 @@ class _Holder:
             for key in self._keys(name, one)
         )
         sources = self._sources(candidates)
-        runs = await self._solved.look(sources, [self._alone(keys)])
-        passed = choosing.passing(runs)
-        left = tuple(key for key in keys if key in passed)
+        (solved,) = await self._solved.look(sources, [self._alone(keys)])
+        left = tuple(key for key in keys if key in solved.passed)
         if not left:
             return {}
         (start,) = await self._start.look(sources, [self._alone(left)])
@@ -157,7 +156,7 @@ class _Holder:
             tried = [one for one in candidate if ran.issuperset(self._keys(name, one))]
             path, originals = file_of(name), self._originals[name]
             sites = self._recording.sites[path]
-            found[name] = choosing.keep_siblings(path, originals, tried, sites, runs, start)
+            found[name] = choosing.keep_siblings(path, originals, tried, sites, solved, start)
         return {name: kept for name, kept in found.items() if kept}
 
     def _keys(self, name: str, sibling: Sibling) -> list[str]:
