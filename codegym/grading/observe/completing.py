@@ -32,6 +32,8 @@ _PATIENCE, _LEAST_SEC, _TRYING_TIMEOUT_SEC = 20.0, 0.1, 8.0
 #: More than one of a function are kept while all take no more than this part of the suite's time;
 #: so many seconds are next to nothing for any.
 _SHARE, _NOTHING_SEC = 0.1, 0.03
+#: So many of a function are tried on the unsolved tree: what hangs there costs most of all.
+_UNSOLVED = 24
 #: Of so many, those are tried that seem the most likely to tell.
 _DRAWN = 150
 _ALONE, _AMONG_ALL = 5, (6, 7)
@@ -138,21 +140,18 @@ class _Holder:
 
     async def _chosen(self, candidates: Siblings) -> Variants:
         """Run candidates by themselves, on both trees."""
-        keys = tuple(
-            key
-            for name, tried in candidates.items()
-            for one in tried
-            for key in self._keys(name, one)
-        )
         sources = self._sources(candidates)
-        (solved,) = await self._solved.look(sources, [self._alone(keys)])
-        left = tuple(key for key in keys if key in solved.passed)
-        if not left:
+        (solved,) = await self._solved.look(sources, [self._alone(candidates)])
+        fit = {
+            name: [o for o in tried if solved.passed.issuperset(self._keys(name, o))][:_UNSOLVED]
+            for name, tried in candidates.items()
+        }
+        if not any(fit.values()):
             return {}
-        (start,) = await self._start.look(sources, [self._alone(left)])
+        (start,) = await self._start.look(sources, [self._alone(fit)])
         ran = {record.id for record in start.records}
         found = {}
-        for name, candidate in candidates.items():
+        for name, candidate in fit.items():
             tried = [one for one in candidate if ran.issuperset(self._keys(name, one))]
             path, originals = file_of(name), self._originals[name]
             sites = self._recording.sites[path]
@@ -163,7 +162,9 @@ class _Holder:
         path = file_of(name)
         return [choosing.sibling_key(path, sibling, test.key) for test in self._originals[name]]
 
-    def _alone(self, keys: tuple[str, ...]) -> Watch:
+    def _alone(self, candidates: Siblings) -> Watch:
+        tried = ((name, one) for name, found in candidates.items() for one in found)
+        keys = tuple(key for name, one in tried for key in self._keys(name, one))
         slowest = max(one.seconds for tests in self._originals.values() for one in tests)
         limit = max(_LEAST_SEC, _PATIENCE * slowest)
         return Watch(keys, keys, limit_sec=limit, timeout_sec=_TRYING_TIMEOUT_SEC, hash_seed=_ALONE)
