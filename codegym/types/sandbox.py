@@ -91,6 +91,8 @@ class SandboxSpec:
         files: Read-only files laid into the root, absolute path inside to content.
         mount: Where the workspace is mounted; a build of an image writes elsewhere.
         state: What the shell starts with: directory and exported variables.
+        egress: The proxy's unix socket on this host, or None for no way out. What connects to
+            ``127.0.0.1:3128`` inside is forwarded there, and nothing else gets anywhere.
     """
 
     image: Image
@@ -100,6 +102,7 @@ class SandboxSpec:
     files: Mapping[str, bytes] = field(default_factory=dict)
     mount: str = WORKSPACE
     state: ShellState = field(default_factory=ShellState)
+    egress: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
