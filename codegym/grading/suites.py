@@ -104,7 +104,7 @@ async def run_suite(
     if record and isinstance(runner, RecordingRunner):
         command = runner.recording(command, record)
     if watch is not None and isinstance(runner, ObservingRunner):
-        command = _watched(runner, command, watch)
+        command = _watched(runner, suite, command, watch)
         timeout_sec = timeout_sec or watch.timeout_sec
     result = await box.exec(
         command.argv,
@@ -117,11 +117,14 @@ async def run_suite(
     return SuiteRun(tuple(runner.parse(result.report)), result)
 
 
-def _watched(runner: ObservingRunner, command: RunnerCommand, watch: Watch) -> RunnerCommand:
+def _watched(
+    runner: ObservingRunner, suite: Suite, command: RunnerCommand, watch: Watch
+) -> RunnerCommand:
     """The command of a run that is observed."""
     command = runner.observing(
         command,
         watch.keys,
+        projections=dict(suite.projections),
         limited=watch.limited,
         limit_sec=watch.limit_sec,
         collect=watch.collect,

@@ -32,6 +32,8 @@ class Suite:
         import_paths: Folders that its tests import from.
         config: Files that configure it; laid over from the trusted copy.
         timeout_sec: Wall time of one run of all of it.
+        projections: Classes, as ``module.Class``, whose instances are equal where the attributes
+            named with them are: so that an assertion about such an object can be observed.
     """
 
     name: str
@@ -41,6 +43,7 @@ class Suite:
     import_paths: tuple[str, ...]
     config: tuple[str, ...]
     timeout_sec: float
+    projections: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,6 +251,7 @@ def _suite(suite: edge.SuiteTable) -> Suite:
         import_paths=tuple(suite.import_paths),
         config=tuple(suite.config),
         timeout_sec=suite.timeout_sec,
+        projections=tuple((name, tuple(each)) for name, each in suite.projections.items()),
     )
 
 

@@ -82,6 +82,9 @@ Digest = Annotated[
     str,
     AfterValidator(_shaped(r"|([\w./:-]+@)?sha256:[0-9a-f]{64}", "digest ('NAME@sha256:…')")),
 ]
+_DOTTED = r"[^\W\d]\w*(\.[^\W\d]\w*)+"
+Class = Annotated[str, AfterValidator(_shaped(_DOTTED, "class ('module.Class')"))]
+Attribute = Annotated[str, AfterValidator(_shaped(r"[^\W\d]\w*", "attribute's name"))]
 Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
 
 
@@ -116,6 +119,9 @@ class SuiteTable(Strict):
     import_paths: list[Inside] = Field(default_factory=list)
     config: list[Inside] = Field(default_factory=list)
     timeout_sec: Seconds = 120.0
+    projections: dict[Class, Annotated[list[Attribute], Field(min_length=1)]] = Field(
+        default_factory=dict
+    )
 
 
 class ServiceTable(Strict):

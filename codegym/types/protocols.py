@@ -269,6 +269,7 @@ class ObservingRunner(Runner, Protocol):
         limited: Sequence[str] = (),
         limit_sec: float = ...,
         collect: bool = False,
+        projections: Mapping[str, Sequence[str]] = ...,
     ) -> RunnerCommand:
         """The same command for the tests of ``keys`` (empty: all), instead of any ids.
 
@@ -278,6 +279,7 @@ class ObservingRunner(Runner, Protocol):
             limited: Those of them that have ``limit_sec`` each, and then failed.
             limit_sec: Seconds, above 0.
             collect: Whether to say the node id of each key.
+            projections: Attributes that stand for an instance, by class (``module.Class``).
         """
         ...
 

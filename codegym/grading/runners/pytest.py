@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, cast, get_args
 
 from codegym.grading.observe.evidence import read_evidence
@@ -107,10 +108,12 @@ class PytestRunner:
         limited: Sequence[str] = (),
         limit_sec: float = 5.0,
         collect: bool = False,
+        projections: Mapping[str, Sequence[str]] = MappingProxyType({}),
     ) -> RunnerCommand:
         """See ``ObservingRunner``. What it asks for holds no node id."""
         asked = {"ids": [], "keys": list(keys), "nodes": collect}
         asked |= {"limited": list(limited), "limit_sec": limit_sec}
+        asked |= {"projections": {name: list(each) for name, each in projections.items()}}
         return replace(command, stdin=json.dumps(json.loads(command.stdin) | asked).encode())
 
     def evidence(self, report: bytes) -> Evidence:

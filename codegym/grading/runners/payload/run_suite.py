@@ -7,7 +7,8 @@ can therefore write to the same descriptor: whoever reads the report must treat 
 The request is one JSON object on standard input: ``ids`` (empty for all), ``select``, ``deselect``,
 ``import_paths``, ``config``, ``root``, ``channel``, and ``record`` (files to record lines of). With
 ``keys`` (empty for all) instead of ``ids`` tests are observed, and named by keys; ``limited``,
-``limit_sec`` and ``nodes`` then say of which the time is limited, and whether to report node ids.
+``limit_sec`` and ``nodes`` then say of which the time is limited, and whether to report node ids,
+and ``projections`` which attributes stand for an instance of a class.
 """
 
 from __future__ import annotations
@@ -243,7 +244,9 @@ def _plugins(request: dict[str, Any]) -> list[object]:
         plugins.append(Reporter(channel, request["ids"], deselect))
     else:
         names: dict[str, str] = {}
-        observer = load_observer()[-1].Observer(channel, names, nodes=request["nodes"])
+        *_, canonical, watching = load_observer()
+        canonical.PROJECTIONS.update(request["projections"])
+        observer = watching.Observer(channel, names, nodes=request["nodes"])
         sys.modules["_cg_observer"] = observer.face()
         limiter = Limiter(request["limited"], request["limit_sec"], names)
         plugins += [Reporter(channel, keys, deselect, names), observer, limiter]
