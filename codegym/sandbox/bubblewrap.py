@@ -6,6 +6,7 @@ import asyncio
 import atexit
 import os
 import shlex
+import socket
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
@@ -19,6 +20,7 @@ from codegym.sandbox.base import (
     Sandbox,
 )
 from codegym.sandbox.client import Launcher, owner
+from codegym.sandbox.egress import EGRESS_PORT, Gate
 from codegym.sandbox.shell import INPUT_FD, LOOP, Shell, ShellEndedError, Status
 from codegym.sandbox.work import parse_work
 from codegym.store import Holds, LayerStore
@@ -146,6 +148,7 @@ class BubblewrapSandbox(Sandbox):
         self._state = spec.state
         self._launcher = backend.launcher()
         self._shell: Shell | None = None
+        self._gate: Gate | None = None
         self._end: asyncio.Future[tuple[int, str]] | None = None
         self._stopped = False
 
@@ -165,7 +168,9 @@ class BubblewrapSandbox(Sandbox):
         self._end = asyncio.get_running_loop().create_future()
         files = [_memory(data) for data in self.spec.files.values()]
         try:
-            await self._launcher.ask("start", [*shell.descriptors, *files], **self._request())
+            sent = [*shell.descriptors, *files]
+            answer = await self._launcher.ask("start", sent, **self._request())
+            self._open_gate(answer["fds"])
         finally:
             shell.close_inside()
             for descriptor in files:
@@ -176,6 +181,12 @@ class BubblewrapSandbox(Sandbox):
         except (ShellEndedError, TimeoutError) as error:
             said = shell.output()[0].decode(errors="replace").strip()
             raise SandboxError(f"a sandbox did not start: {said or error!r}") from error
+
+    def _open_gate(self, fds: Sequence[int]) -> None:
+        """Let out what connects to the listener that the launcher made inside, if there is one."""
+        if self.spec.egress is not None:
+            (descriptor,) = fds
+            self._gate = Gate(socket.socket(fileno=descriptor), self.spec.egress)
 
     async def _restore(self, shell: Shell) -> None:
         state = self._state
@@ -204,6 +215,7 @@ class BubblewrapSandbox(Sandbox):
             "files": list(spec.files),
             "command": ["/bin/bash", "--noprofile", "--norc", "-c", loop],
             "limits": asdict(limits),
+            "egress": EGRESS_PORT if spec.egress else 0,
         }
 
     async def shell(
@@ -318,6 +330,9 @@ class BubblewrapSandbox(Sandbox):
         self.exited(128 + 9, "killed")
 
     def _close_shell(self) -> None:
+        if self._gate:
+            self._gate.close()
+            self._gate = None
         if self._shell:
             self._shell.close()
             self._shell = None

@@ -113,7 +113,7 @@ class Launcher:
         self._socket = ours
 
     async def ask(self, op: str, fds: Sequence[int] = (), **request: Any) -> dict[str, Any]:
-        """Send a request and wait for its answer.
+        """Send a request and wait for its answer; ``fds`` in it are the caller's to close.
 
         Raises:
             SandboxError: It failed, or the launcher is gone.
@@ -143,8 +143,9 @@ class Launcher:
 
     def _receive(self) -> None:
         while True:
+            fds: list[int] = []
             try:
-                message = self._socket.recv(_MAX_MESSAGE)
+                message, fds = _received(self._socket)
             except BlockingIOError:
                 return
             except OSError:
@@ -158,7 +159,10 @@ class Launcher:
                 continue
             reply = self._replies.get(answer["id"])
             if reply and not reply.done():
-                reply.set_result(answer)
+                reply.set_result(answer | {"fds": fds})
+            else:  # whoever asked does not wait any more
+                for descriptor in fds:
+                    os.close(descriptor)
 
     def _gone(self) -> None:
         self.alive = False
@@ -189,6 +193,16 @@ class Launcher:
         self._said.seek(0)
         lines = self._said.read().decode(errors="replace").strip().splitlines()
         return lines[-1] if lines else f"the launcher ended with {self._process.returncode}"
+
+
+def _received(connection: socket.socket) -> tuple[bytes, list[int]]:
+    """A message and the descriptors beside it, which nothing that is started here inherits."""
+    room = socket.CMSG_SPACE(array.array("i").itemsize)
+    message, rights, _, _ = connection.recvmsg(_MAX_MESSAGE, room, socket.MSG_CMSG_CLOEXEC)
+    fds = array.array("i")
+    for _, _, data in rights:
+        fds.frombytes(data)
+    return message, list(fds)
 
 
 _running: weakref.WeakSet[Launcher] = weakref.WeakSet()

@@ -34,6 +34,7 @@ from codegym.types.protocols import (
     ToolResult,
 )
 from codegym.types.sandbox import (
+    EGRESS_PORT,
     WORKSPACE,
     Capabilities,
     CommandResult,
@@ -46,6 +47,7 @@ from codegym.types.task import Kind, Task
 
 __all__ = [
     "ASSURANCES",
+    "EGRESS_PORT",
     "WORKSPACE",
     "Action",
     "Assurance",

@@ -9,6 +9,9 @@ from pathlib import Path
 #: Where the repository's tree is, in every sandbox.
 WORKSPACE = "/workspace"
 
+#: The port on a sandbox's loopback that leads to the egress proxy.
+EGRESS_PORT = 3128
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:

@@ -30,6 +30,7 @@ class Start:
     files: list[str]
     command: list[str]
     limits: dict[str, float]
+    egress: int = 0  # the port on its loopback that leads out; 0 for none
 
 
 @dataclass

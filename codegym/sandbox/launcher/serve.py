@@ -4,7 +4,8 @@ Each message on the socket is one JSON object; descriptors travel beside it. A r
 and ``op``; its reply has the same ``id`` and either ``error`` or the answer. A message without
 ``id`` is an event: ``{"exited": box, "status": n, "reason": "…"}``, a sandbox that ended by itself.
 
-    start    start processes in a box (made where it is new)     -> {}
+    start    start processes in a box (made where it is new)     -> {}, and its listener, if it
+             is to have a way out
     kill     end its processes; answers when none is left        -> {"status": n}
     collect  read its work into the descriptor sent along        -> {}
     copy     pause it and copy its files into a new box          -> {}
@@ -27,6 +28,7 @@ from typing import Any
 from . import cgroup, copying, transfer
 from . import syscalls as sc
 from .box import Alias, Box, Start, read_json
+from .listening import listen_inside
 from .namespace import Config, enter
 
 _POLL_SEC = 0.2
@@ -125,9 +127,21 @@ class Server:
             return
         box.first = json.loads(info)["child-pid"]
         self._watch(box.first, lambda: self._exited(box))
-        self._send({"id": number})
+        self._tell_born(box, number)
         if box.name in self._killing:  # asked for meanwhile
             box.kill("killed")
+
+    def _tell_born(self, box: Box, number: int) -> None:
+        if not box.start.egress:
+            self._send({"id": number})
+            return
+        try:
+            listener = listen_inside(box.first, box.start.egress)
+        except OSError as error:
+            self._send({"id": number, "error": f"no way out could be opened: {error}"})
+            return
+        with listener:
+            self._send({"id": number}, listener.fileno())
 
     def _op_kill(self, request: Request, _fds: list[int]) -> None:
         self._kill(
@@ -181,9 +195,9 @@ class Server:
     def _answer(self, number: int, status: int, problem: str) -> None:
         self._send({"id": number, "error": problem} if status else {"id": number})
 
-    def _send(self, message: Request) -> None:
+    def _send(self, message: Request, *fds: int) -> None:
         try:
-            self._socket.send(json.dumps(message).encode())
+            socket.send_fds(self._socket, [json.dumps(message).encode()], fds)
         except (BrokenPipeError, ConnectionResetError):
             os._exit(0)
 

@@ -63,6 +63,15 @@ def unshare(flags: int) -> None:
     _check(_libc.unshare(flags), "unshare")
 
 
+def enter_network(pid: int) -> None:
+    """Move this thread, and no other, into the network namespace of a process."""
+    descriptor = os.open(f"/proc/{pid}/ns/net", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        _check(_libc.setns(descriptor, CLONE_NEWNET), "setns")
+    finally:
+        os.close(descriptor)
+
+
 def pivot_root_here() -> None:
     """Make the current directory the root and drop the old one."""
     number = _SYS_PIVOT_ROOT[os.uname().machine]
