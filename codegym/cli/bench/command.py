@@ -22,10 +22,17 @@ def bench(
         str, typer.Option("--tasks", metavar="SOURCE", help="Its first task is measured with.")
     ] = BUNDLED,
     times: Annotated[int, typer.Option(min=1, help="How often each is measured, about.")] = 40,
+    network: Annotated[
+        bool, typer.Option("--network", help="Measure the egress proxy instead of sandboxes.")
+    ] = False,
 ) -> None:
     """Measure what the gym costs, and beside each figure its physical floor in the same run."""
     with activity() as note:
-        figures = asyncio.run(_measure(tasks, sandbox, times, note))
+        figures = (
+            _measure_network(times, note)
+            if network
+            else asyncio.run(_measure(tasks, sandbox, times, note))
+        )
     if json:
         print_json({each.name: _as_json(each) for each in figures})
     else:
@@ -48,6 +55,12 @@ async def _measure(
             note(f"measuring {measure.__name__.replace('_', ' ')}")
             figures.append(await measure())
     return figures
+
+
+def _measure_network(times: int, note: Callable[[str], None]) -> list[Figure]:
+    from codegym.cli.bench.egress import measure
+
+    return measure(note, times)
 
 
 def _as_json(each: Figure) -> dict[str, Any]:
