@@ -138,6 +138,9 @@ class Proxy:
         folder: Path,
         log: Path,
         registries: Mapping[str, Sequence[str]] | None = None,
+        as_of: str | None = None,
+        denied: Sequence[str] = (),
+        markers: Sequence[str] = (),
     ) -> Route:
         """Open an episode's way out.
 
@@ -147,6 +150,10 @@ class Proxy:
             folder: An existing folder that only this episode's sandbox will see; short-lived.
             log: A file outside of it.
             registries: The addresses of each registry that the policy names.
+            as_of: The moment that a registry's answers are to be of, as RFC 3339 writes it.
+            denied: Names that a registry is to have nothing of: the project under test, and its
+                other names.
+            markers: Texts of the solution, which nothing that is downloaded may hold.
 
         Raises:
             UsageError: The policy cannot be used, or the name is taken.
@@ -159,6 +166,9 @@ class Proxy:
             "log": str(log.absolute()),
             "policy": policy.text,
             "registries": {kind: list(each) for kind, each in (registries or {}).items()},
+            "as_of": as_of,
+            "denied": list(denied),
+            "markers": list(markers),
         }
         with self._lock:
             answer = self._ask(command)
@@ -171,6 +181,11 @@ class Proxy:
         with self._lock:
             if self._added.pop(episode, None) is not None:
                 self._ask({"op": "remove", "episode": episode})
+
+    def check(self) -> None:
+        """Wait until the process runs, where it died. Raises ``SandboxError`` if it will not."""
+        with self._lock:
+            self._revive()
 
     def _ask(self, command: Mapping[str, Any]) -> dict[str, Any]:
         """Give a command to a running process."""

@@ -111,7 +111,7 @@ def serve_files(tmp_path, monkeypatch):
 def index():
     """Needs the index that the user's pip uses. Where CI says so, it must be there."""
     from codegym.authoring.packages.fetching import Fetcher
-    from codegym.authoring.packages.settings import pip_settings
+    from codegym.network.pip_settings import pip_settings
     from codegym.errors import UnavailableError
 
     try:

@@ -8,7 +8,7 @@ import pytest
 
 from codegym.authoring.packages.fetching import Fetcher, without_credentials
 from codegym.authoring.packages.index import Requested, fetch_sdist, find_sdist
-from codegym.authoring.packages.settings import IndexSettings, read_config, settings_from
+from codegym.network.pip_settings import IndexSettings, read_config, settings_from
 from codegym.errors import DataError, NotFoundError, UnavailableError, UsageError
 
 ARCHIVE = b"not looked into"

@@ -11,7 +11,7 @@ import urllib.parse
 import urllib.request
 from dataclasses import dataclass
 
-from codegym.authoring.packages.settings import IndexSettings
+from codegym.network.pip_settings import IndexSettings
 from codegym.errors import UnavailableError
 from codegym.version import __version__
 

@@ -34,7 +34,7 @@ from codegym.authoring.packages.recording import one_commit
 from codegym.authoring.packages.references import Cloned, Plain
 from codegym.authoring.packages.repositories import export
 from codegym.authoring.packages.sdist import unpack_sdist
-from codegym.authoring.packages.settings import pip_settings
+from codegym.network.pip_settings import pip_settings
 from codegym.errors import DataError, UsageError
 from codegym.grading.progress import Progress
 from codegym.sandbox.images import Pin

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from html.parser import HTMLParser
 
 from codegym.authoring.packages.fetching import Fetched, Fetcher, without_credentials
-from codegym.authoring.packages.settings import IndexSettings
+from codegym.network.pip_settings import IndexSettings
 from codegym.errors import DataError, NotFoundError, UsageError
 from codegym.sandbox.images.lock import normalise
 
