@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -42,6 +43,20 @@ class NetworkPolicy:
     text: str = field(repr=False)
     registries: tuple[str, ...]
 
+    @property
+    def digest(self) -> str:
+        """Hash of its text."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+    def check(self, registries: Mapping[str, Sequence[str]]) -> None:
+        """Raise ``DataError`` where it is wrong."""
+        self._read(registries)
+
+    def hosts(self, registries: Mapping[str, Sequence[str]]) -> frozenset[str]:
+        """The hosts that it names, those left out that only a wildcard stands for."""
+        allowed = self._read(registries).rules
+        return frozenset(host for rule in allowed for host in rule.hosts if "*" not in host)
+
     def explain(
         self, url: str, registries: Mapping[str, Sequence[str]], method: str = "GET"
     ) -> Explanation:
@@ -55,12 +70,14 @@ class NetworkPolicy:
         Raises:
             DataError: The policy is wrong.
         """
+        verdict = rules.explain(self._read(registries), url, method)
+        return Explanation(verdict.allowed, verdict.rule, verdict.reason)
+
+    def _read(self, registries: Mapping[str, Sequence[str]]) -> rules.Policy:
         try:
-            policy = policy_file.read_policy(self.text, registries)
+            return policy_file.read_policy(self.text, registries)
         except policy_file.PolicyError as error:
             raise DataError(self.path, str(error)) from error
-        verdict = rules.explain(policy, url, method)
-        return Explanation(verdict.allowed, verdict.rule, verdict.reason)
 
 
 def find_policy(name: str) -> NetworkPolicy:

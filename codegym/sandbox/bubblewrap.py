@@ -2,35 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
 import atexit
 import os
-import shlex
 import socket
-import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
 from codegym.errors import NotFoundError, SandboxError, UsageError
-from codegym.sandbox.base import (
-    DEFAULT_OUTPUT_BYTES,
-    DEFAULT_TIMEOUT_SEC,
-    REPORT_FD,
-    Sandbox,
-)
+from codegym.sandbox.base import Sandbox
 from codegym.sandbox.client import Launcher, owner
 from codegym.sandbox.egress import EGRESS_PORT, Gate
-from codegym.sandbox.shell import INPUT_FD, LOOP, Shell, ShellEndedError, Status
+from codegym.sandbox.pipes import PipeShell
+from codegym.sandbox.shell import Shell
+from codegym.sandbox.shelled import ShellSandbox, shell_command
 from codegym.sandbox.work import parse_work
 from codegym.store import Holds, LayerStore
-from codegym.types import Capabilities, CommandResult, Manifest, SandboxSpec, ShellState
-
-_READY_SEC = 30.0
-_EXIT_SEC = 5.0
-_MAX_REPORT_BYTES = 64 << 20
-_TIMED_OUT = 124
-_OPEN_FILES = 4096
+from codegym.types import Capabilities, Manifest, SandboxSpec
 
 
 class Bubblewrap:
@@ -112,7 +100,7 @@ class Bubblewrap:
 
     def _lost(self) -> None:
         for box in self._boxes.values():
-            box.lost()
+            box.lost("the sandbox launcher ended")
 
     def inside(self, layer: Path) -> str:
         """A layer's name in the store. Raises ``UsageError`` where it lies elsewhere."""
@@ -139,33 +127,23 @@ class Bubblewrap:
         self._boxes[box.name] = box
 
 
-class BubblewrapSandbox(Sandbox):
+class BubblewrapSandbox(ShellSandbox):
     """One bubblewrap sandbox."""
 
     def __init__(self, backend: Bubblewrap, spec: SandboxSpec, name: str) -> None:
-        self.spec, self.name = spec, name
+        super().__init__(spec)
+        self.name = name
         self._backend = backend
-        self._state = spec.state
         self._launcher = backend.launcher()
-        self._shell: Shell | None = None
         self._gate: Gate | None = None
-        self._end: asyncio.Future[tuple[int, str]] | None = None
-        self._stopped = False
-
-    @property
-    def state(self) -> ShellState:
-        """Directory and exported variables after the last command."""
-        return self._state
 
     @property
     def layers(self) -> tuple[Path, ...]:
         """The folders that it is mounted from."""
         return (*self.spec.image.layers, self.spec.workspace)
 
-    async def open(self) -> None:
-        """Start the processes inside; returns when the shell answers."""
-        shell = self._shell = Shell()
-        self._end = asyncio.get_running_loop().create_future()
+    async def _start(self) -> Shell:
+        shell = self._shell = PipeShell()
         files = [_memory(data) for data in self.spec.files.values()]
         try:
             sent = [*shell.descriptors, *files]
@@ -175,12 +153,7 @@ class BubblewrapSandbox(Sandbox):
             shell.close_inside()
             for descriptor in files:
                 os.close(descriptor)
-        try:
-            async with asyncio.timeout(_READY_SEC):  # `wait_for` can lose a cancellation (3.11)
-                await self._restore(shell)
-        except (ShellEndedError, TimeoutError) as error:
-            said = shell.output()[0].decode(errors="replace").strip()
-            raise SandboxError(f"a sandbox did not start: {said or error!r}") from error
+        return shell
 
     def _open_gate(self, fds: Sequence[int]) -> None:
         """Let out what connects to the listener that the launcher made inside, if there is one."""
@@ -188,24 +161,10 @@ class BubblewrapSandbox(Sandbox):
             (descriptor,) = fds
             self._gate = Gate(socket.socket(fileno=descriptor), self.spec.egress)
 
-    async def _restore(self, shell: Shell) -> None:
-        state = self._state
-        command = f"{state.exports}\n" if state.exports else ":"
-        if state.cwd:
-            command += f"cd -- {shlex.quote(state.cwd)} || cd {self.spec.mount}"
-        await shell.run("S", command, max_output_bytes=4096, report_bytes=0)
-        shell.output()
-
     def _request(self) -> dict[str, object]:
         spec = self.spec
-        limits = spec.limits
         hard = "memory" in self._launcher.hard
-        loop = LOOP.format(
-            processes=limits.processes,
-            file_kb=limits.disk_mb << 10,
-            data_kb="unlimited" if hard else limits.memory_mb << 10,  # each process, at least
-            open_files=_OPEN_FILES,
-        )
+        command = shell_command(spec.limits, memory_is_hard=hard, count_processes=True)
         return {
             "box": self.name,
             "layers": [self._backend.inside(layer) for layer in spec.image.layers],
@@ -213,117 +172,10 @@ class BubblewrapSandbox(Sandbox):
             "mount": spec.mount,
             "env": {**spec.image.env, **spec.env},
             "files": list(spec.files),
-            "command": ["/bin/bash", "--noprofile", "--norc", "-c", loop],
-            "limits": asdict(limits),
+            "command": command,
+            "limits": asdict(spec.limits),
             "egress": EGRESS_PORT if spec.egress else 0,
         }
-
-    async def shell(
-        self,
-        command: str,
-        *,
-        timeout_sec: float = DEFAULT_TIMEOUT_SEC,
-        max_output_bytes: int = DEFAULT_OUTPUT_BYTES,
-    ) -> CommandResult:
-        """Run a command in the persistent shell."""
-        return await self._run("S", command, b"", timeout_sec, max_output_bytes, report=False)
-
-    async def exec(
-        self,
-        argv: Sequence[str],
-        *,
-        stdin: bytes = b"",
-        env: Mapping[str, str] | None = None,
-        timeout_sec: float = DEFAULT_TIMEOUT_SEC,
-        max_output_bytes: int = DEFAULT_OUTPUT_BYTES,
-        report: bool = False,
-    ) -> CommandResult:
-        """Run one program apart from the shell's state."""
-        variables = {**self.spec.image.env, **self.spec.env, **(env or {})}
-        words = ["/usr/bin/env", "-i", *(f"{k}={v}" for k, v in variables.items()), *argv]
-        close = f"{INPUT_FD}<&-" + ("" if report else f" {REPORT_FD}>&-")
-        body = f"cd {shlex.quote(self.spec.mount)} && exec {shlex.join(words)}"
-        if stdin:  # all of it is always taken out of the pipe, whatever the program reads
-            command = (
-                f"/usr/bin/head -c {len(stdin)} <&{INPUT_FD} {REPORT_FD}>&- | "
-                f"( ( {body} ) {close}; __code=$?; /bin/cat >/dev/null; exit $__code )"
-            )
-        else:
-            command = f"( {body} ) {close} </dev/null"
-        return await self._run("E", command, stdin, timeout_sec, max_output_bytes, report=report)
-
-    async def _run(
-        self,
-        mode: str,
-        command: str,
-        stdin: bytes,
-        timeout_sec: float,
-        max_output_bytes: int,
-        *,
-        report: bool,
-    ) -> CommandResult:
-        shell = await self._running()
-        began = time.perf_counter()
-        code, restarted = 0, ""
-        try:
-            async with asyncio.timeout(timeout_sec):
-                status: Status = await shell.run(
-                    mode,
-                    command,
-                    stdin=stdin,
-                    max_output_bytes=max_output_bytes,
-                    report_bytes=_MAX_REPORT_BYTES if report else 0,
-                )
-            code = status.exit_code
-            if mode == "S":
-                self._state = status.state
-        except TimeoutError:
-            await self._kill()
-            code, restarted = _TIMED_OUT, "timeout"
-        except ShellEndedError:
-            code, restarted = await self._how_it_ended()
-        output, omitted = shell.output()
-        reported = shell.report() if report else b""
-        if restarted:
-            self._close_shell()
-        seconds = time.perf_counter() - began
-        timed_out = restarted == "timeout"
-        return CommandResult(code, output, omitted, seconds, timed_out, restarted, reported)
-
-    async def _running(self) -> Shell:
-        if self._stopped:
-            raise SandboxError("this sandbox was stopped")
-        if self._shell is None or (self._end and self._end.done()):
-            self._close_shell()
-            await self.open()
-        if self._shell is None:
-            raise SandboxError("the sandbox's shell is gone")
-        return self._shell
-
-    async def _how_it_ended(self) -> tuple[int, str]:
-        """The shell closed its descriptors: it exited, or it tries to run on without them."""
-        if self._end is None:
-            return 1, "exit"
-        try:
-            async with asyncio.timeout(_EXIT_SEC):
-                code, reason = await asyncio.shield(self._end)
-        except TimeoutError:
-            await self._kill()
-            return 1, "exit"
-        if reason == "machine":
-            raise SandboxError("a sandbox was killed from outside it")
-        return code, reason or "exit"
-
-    def exited(self, status: int, reason: str) -> None:
-        """Told by the launcher that no process is left inside."""
-        if self._end and not self._end.done():
-            self._end.set_result((status, reason))
-
-    def lost(self) -> None:
-        """Told that the launcher ended, and this sandbox with it."""
-        if self._end and not self._end.done():
-            self._end.set_exception(SandboxError("the sandbox launcher ended"))
-            self._end.exception()  # whoever has no command running learns it from the next
 
     async def _kill(self) -> None:
         await self._launcher.ask("kill", box=self.name)
@@ -333,9 +185,7 @@ class BubblewrapSandbox(Sandbox):
         if self._gate:
             self._gate.close()
             self._gate = None
-        if self._shell:
-            self._shell.close()
-            self._shell = None
+        super()._close_shell()
 
     async def collect(self) -> Manifest:
         """Kill every process, then read the workspace's changes from outside."""

@@ -91,7 +91,8 @@ class SandboxSpec:
         workspace: A folder in the cache that is the lower layer of ``/workspace``; never written.
         limits: What it may use.
         env: Variables added to the image's.
-        files: Read-only files laid into the root, absolute path inside to content.
+        files: Read-only files laid into the root, absolute path inside to content; one that begins
+            with ``#!`` can be run.
         mount: Where the workspace is mounted; a build of an image writes elsewhere.
         state: What the shell starts with: directory and exported variables.
         egress: The proxy's unix socket on this host, or None for no way out. What connects to

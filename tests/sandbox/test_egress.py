@@ -1,6 +1,7 @@
 """A sandbox's one way out: there with a socket and as long as the sandbox, else nothing at all."""
 
 import asyncio
+import os
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -190,3 +191,14 @@ async def test_a_long_answer_arrives_whole(backend, spec, tmp_path):
     server = await asyncio.start_unix_server(serve, path)
     async with server, await backend.start(replace(spec, egress=path)) as box:
         assert (await box.shell(LENGTH)).output == b"20000000\n"
+
+
+async def test_files_of_many_sandboxes_do_not_fill_anything(backend, spec):
+    """Each has a file of its own; what they share is there once."""
+    large = os.urandom(4 << 20)
+    shared = {"/run/x/large": large, "/run/x/tool": b"#!/bin/sh\necho ran\n"}
+    for number in range(40):  # 160 MB, if each had its own
+        files = shared | {"/run/x/own": f"{number}".encode()}
+        async with await backend.start(replace(spec, files=files)) as box:
+            told = await box.shell("/run/x/tool; cat /run/x/own; stat -c %s /run/x/large")
+            assert told.output == f"ran\n{number}{4 << 20}\n".encode()

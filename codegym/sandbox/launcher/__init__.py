@@ -10,6 +10,7 @@ process of that namespace, under an unprivileged user id (under root: a dedicate
 - it is small, so starting a process from it is cheap.
 
 Files: ``namespace`` (getting in), ``syscalls`` (the few the standard library lacks), ``cgroup``
-(hard limits where they can be had), ``box`` (one sandbox), ``listening`` (its one way out),
-``copying`` (fork), ``transfer`` (reading a policy's work as data), ``serve`` (requests).
+(hard limits where they can be had), ``alias`` (layers under random names), ``box`` (one sandbox),
+``listening`` (its one way out), ``copying`` (fork), ``transfer`` (reading a policy's work as data),
+``serve`` (requests).
 """

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import hashlib
 import os
 import signal
 from dataclasses import dataclass
 
 from . import cgroup
 from . import syscalls as sc
-from .namespace import ALIASES, BOXES, INSIDE_ID, LAYERS
+from .alias import Alias
+from .namespace import BOXES, INSIDE_ID, LAYERS
 
 # Python and this launcher ignore these; what runs inside must not.
 _IGNORED_HERE = (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT)
@@ -44,6 +44,7 @@ class Box:
     starting: bool = False  # spawned, and has not told its first process yet
     reason: str = ""  # why it was killed, where we killed it
     group: cgroup.Group | None = None
+    skeleton: str = ""  # the layer of what its start adds to its root
 
     @property
     def folder(self) -> str:
@@ -65,8 +66,9 @@ class Box:
             os.mkdir(f"{self.folder}/{part}", 0o755)
         sc.mount(f"{LAYERS}/{self.start.lower}", self.lower, None, sc.MS_BIND)
 
-    def free(self) -> None:
+    def free(self, alias: Alias) -> None:
         """Drop its disk. Its processes are gone already."""
+        alias.drop(self.skeleton)
         sc.umount(self.folder, sc.MNT_DETACH)
         os.rmdir(self.folder)
         if self.group:
@@ -88,7 +90,9 @@ class Box:
         start = self.start
         points = ["/proc", "/dev", "/tmp", HOME, start.mount]
         files = {path: _take(fd) for path, fd in zip(start.files, fds[5:], strict=True)}
-        arguments = self._arguments(alias, alias.skeleton(points, files))
+        old, self.skeleton = self.skeleton, alias.skeleton(points, files)
+        alias.drop(old)
+        arguments = self._arguments(alias, self.skeleton)
         info_read, info_write = os.pipe()
         high = [
             _lift(fd) for fd in (*fds[:5], _memory(arguments), _memory(filter_program), info_write)
@@ -141,42 +145,6 @@ class Box:
 
 #: The home folder inside.
 HOME = "/home/agent"
-
-
-class Alias:
-    """Layers under random names, since a sandbox can read the names of its mounts."""
-
-    def __init__(self) -> None:
-        self._names: dict[str, str] = {}
-
-    def __call__(self, layer: str) -> str:
-        """A random path at which ``layer`` is mounted: the one that is in the store now."""
-        source = f"{LAYERS}/{layer}"
-        known = self._names.get(layer)
-        if known is None or os.stat(known).st_ino != os.stat(source).st_ino:  # pruned, built anew
-            known = self._names[layer] = _random_folder()
-            sc.mount(source, known, None, sc.MS_BIND)
-        return known
-
-    def skeleton(self, points: list[str], files: dict[str, bytes]) -> str:
-        """A layer that has the mount points and the files that a start adds to its root."""
-        digest = hashlib.sha256(repr((points, sorted(files.items()))).encode()).hexdigest()
-        if digest not in self._names:
-            target = _random_folder()
-            for point in points:
-                os.makedirs(target + point, exist_ok=True)
-            for path, data in files.items():
-                os.makedirs(os.path.dirname(target + path), exist_ok=True)
-                with open(target + path, "wb") as file:
-                    file.write(data)
-            self._names[digest] = target  # whole
-        return self._names[digest]
-
-
-def _random_folder() -> str:
-    path = f"{ALIASES}/{os.urandom(6).hex()}"
-    os.mkdir(path)
-    return path
 
 
 def _take(descriptor: int) -> bytes:

@@ -27,7 +27,8 @@ from typing import Any
 
 from . import cgroup, copying, transfer
 from . import syscalls as sc
-from .box import Alias, Box, Start, read_json
+from .alias import Alias
+from .box import Box, Start, read_json
 from .listening import listen_inside
 from .namespace import Config, enter
 
@@ -152,7 +153,7 @@ class Server:
         def done(_status: int) -> None:
             box = self._boxes.pop(request["box"], None)
             if box is not None:
-                box.free()
+                box.free(self._alias)
             self._send({"id": request["id"]})
 
         self._kill(request["box"], done)
@@ -187,7 +188,7 @@ class Server:
             copying.thaw(stopped)
             if status:
                 del self._boxes[target.name]
-                target.free()
+                target.free(self._alias)
             self._answer(request["id"], status, "copying the files failed")
 
         self._in_child(work, done)

@@ -1,0 +1,200 @@
+"""The ways out of one process's episodes: one proxy, started with the first, and a socket each."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import shutil
+import tempfile
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from codegym.errors import SandboxError
+from codegym.network.install import install
+from codegym.network.operator import operator_config
+from codegym.network.policy import NetworkPolicy
+from codegym.network.process import Proxy, ProxyConfig
+
+_SOCKET = "proxy.sock"
+
+
+@dataclass(frozen=True, slots=True)
+class Purpose:
+    """What a registry has to know of the task (see ``Proxy.add``).
+
+    Attributes:
+        as_of: When the task was, as RFC 3339 writes it, or None.
+        denied: Names of the project under test.
+        markers: Texts of the solution.
+    """
+
+    as_of: str | None = None
+    denied: tuple[str, ...] = ()
+    markers: tuple[str, ...] = ()
+
+
+class Way:
+    """One episode's way out; of all its forks, too. ``close`` blocks for some milliseconds.
+
+    Attributes:
+        socket: Where the proxy listens for this episode alone.
+        certificate: PEM of the authority that clients have to trust.
+        log: Where each request and its verdict is written.
+        registries: The addresses of each registry that its policy names.
+    """
+
+    def __init__(
+        self,
+        proxy: Proxy,
+        folder: Path,
+        policy: NetworkPolicy,
+        registries: Mapping[str, Sequence[str]],
+        log: Path | None,
+        purpose: Purpose,
+    ) -> None:
+        self._proxy, self._folder = proxy, folder
+        self._holders, self._lock = 1, threading.Lock()
+        self._policy = policy
+        self._name = secrets.token_hex(8)
+        self.registries = registries
+        self.log = log or folder / "network.jsonl"
+        self._seen = self.log.stat().st_size if self.log.exists() else 0
+        place = folder / "way"
+        place.mkdir()
+        self.socket = place / _SOCKET
+        self.certificate = proxy.add(
+            self._name,
+            policy,
+            folder=place,
+            log=self.log,
+            registries=registries,
+            as_of=purpose.as_of,
+            denied=purpose.denied,
+            markers=purpose.markers,
+        ).certificate
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the proxy runs."""
+        return self._proxy.pid is not None
+
+    def check(self) -> None:
+        """Wait until the proxy runs, where it died. Raises ``SandboxError`` if it will not."""
+        self._proxy.check()
+
+    def check_upstream(self) -> None:
+        """Raise ``SandboxError`` where something that the policy names was out of reach last.
+
+        What only a wildcard stands for does not count: there an agent chooses the name.
+        """
+        exact = self._policy.hosts(self.registries)
+        unreached: dict[str, str] = {}
+        with self.log.open("rb") as lines:
+            lines.seek(self._seen)
+            for line in lines:
+                record = json.loads(line)
+                host = record["host"]
+                if record["event"] == "upstream" and host in exact:
+                    unreached[host] = record["reason"]
+                elif record["event"] == "end" and "status" in record:
+                    unreached.pop(host, None)
+        for host, reason in unreached.items():
+            raise SandboxError(f"the network policy allows {host}, which is not reached: {reason}")
+
+    def share(self) -> Way:
+        """One more holder, which has to close it, too."""
+        with self._lock:
+            self._holders += 1
+        return self
+
+    def close(self) -> None:
+        """Let go; the last holder closes it."""
+        with self._lock:
+            self._holders -= 1
+            last = self._holders == 0
+        if last:
+            with contextlib.suppress(SandboxError):  # a proxy that is gone serves nobody
+                self._proxy.remove(self._name)
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+
+class Ways:
+    """Opens ways out. Safe to use from any thread.
+
+    Args:
+        config: The operator's configuration.
+    """
+
+    def __init__(self, config: ProxyConfig) -> None:
+        self._config = config
+        self._lock = threading.Lock()
+        self._proxy: Proxy | None = None
+
+    def start(self) -> Proxy:
+        """Start the proxy, unless it was started; it stops with this process.
+
+        Raises:
+            UnavailableError: mitmproxy cannot be installed.
+            SandboxError: It does not start.
+        """
+        with self._lock:
+            if self._proxy is None:
+                proxy = Proxy(install().python, self._config)
+                proxy.start()
+                self._proxy = proxy
+            return self._proxy
+
+    def open(
+        self,
+        policy: NetworkPolicy,
+        registries: Mapping[str, Sequence[str]],
+        *,
+        log: Path | None = None,
+        purpose: Purpose = Purpose(),
+    ) -> Way:
+        """Open an episode's way out.
+
+        Args:
+            policy: What it may reach.
+            registries: The addresses of each registry that the policy names.
+            log: Where to write what it asks for (more is appended); None: kept until it is closed.
+            purpose: What a registry has to know of the task.
+
+        Raises:
+            UsageError: The policy cannot be used.
+            UnavailableError: mitmproxy cannot be installed.
+            SandboxError: The proxy does not work; try again later.
+        """
+        proxy = self.start()
+        folder = Path(tempfile.mkdtemp(prefix="codegym-way-"))
+        try:
+            return Way(proxy, folder, policy, registries, log, purpose)
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+
+    def close(self) -> None:
+        """Stop the proxy, and with it every way. Idempotent."""
+        with self._lock:
+            if self._proxy is not None:
+                self._proxy.stop()
+                self._proxy = None
+
+
+_all: dict[tuple[int, str], Ways] = {}
+_guard = threading.Lock()
+
+
+def ways() -> Ways:
+    """This process's, of the operator's configuration as it is now.
+
+    Raises:
+        DataError: The configuration is wrong.
+    """
+    config = operator_config()
+    with _guard:
+        return _all.setdefault((os.getpid(), repr(config)), Ways(config))
