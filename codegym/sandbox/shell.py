@@ -9,10 +9,9 @@ its own shell, no more: what makes no sense is ignored, and no status decides a 
 from __future__ import annotations
 
 import asyncio
-import os
 import secrets
+from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from codegym.types import ShellState
@@ -21,7 +20,6 @@ from codegym.types import ShellState
 COMMAND_FD, STATUS_FD, INPUT_FD = 3, 4, 5
 
 _MAX_STATUS_BYTES = 1 << 20
-_READ_BYTES = 1 << 18
 
 #: The loop that is the first process inside. ``S`` runs in this shell; ``E`` is an ``exec``, which
 #: has the input and report descriptors. The lengths are read first, so a command may hold anything.
@@ -92,50 +90,12 @@ class Clip:
         return b"".join(self._head) + middle + tail[cut:], omitted
 
 
-class Pipe:
-    """The reading end of a pipe: hands every piece to ``sink``; ``on_end`` once at its end."""
+class Shell(ABC):
+    """The gym's side of one shell; one command at a time. Subclasses carry the bytes.
 
-    def __init__(
-        self, sink: Callable[[bytes], None], on_end: Callable[[], None] = lambda: None
-    ) -> None:
-        self._read, self.write_end = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
-        os.set_blocking(self.write_end, True)
-        self._sink, self._on_end = sink, on_end
-        self._loop = asyncio.get_running_loop()
-        self._loop.add_reader(self._read, self.drain)
-
-    def drain(self) -> None:
-        """Take what is there now."""
-        while self._read >= 0:
-            try:
-                data = os.read(self._read, _READ_BYTES)
-            except BlockingIOError:
-                return
-            if not data:
-                self.close()
-                self._on_end()
-                return
-            self._sink(data)
-            if len(data) < _READ_BYTES:
-                return
-
-    def close_write_end(self) -> None:
-        """Close our copy of the writing end, once the launcher has its own."""
-        if self.write_end >= 0:
-            os.close(self.write_end)
-            self.write_end = -1
-
-    def close(self) -> None:
-        """Stop reading. Idempotent."""
-        self.close_write_end()
-        if self._read >= 0:
-            self._loop.remove_reader(self._read)
-            os.close(self._read)
-            self._read = -1
-
-
-class Shell:
-    """The gym's ends of one shell's descriptors; one command at a time."""
+    A subclass hands what arrives to ``_on_output``, ``_on_report``, ``_on_status`` and ``_on_end``,
+    so that what was printed before a status is there when the status is.
+    """
 
     def __init__(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -146,34 +106,22 @@ class Shell:
         self._output = Clip(4096)
         self._reports: list[bytes] = []
         self._report_room = 0
-        self._output_pipe = Pipe(self._on_output)
-        self._status_pipe = Pipe(self._on_status, self._on_end)
-        self._report_pipe = Pipe(self._on_report)
-        command, self._command = os.pipe2(os.O_CLOEXEC)
-        given, self._input = os.pipe2(os.O_CLOEXEC)
-        for descriptor in (self._command, self._input):
-            os.set_blocking(descriptor, False)
-        self._inside = [command, given]
 
-    @property
-    def descriptors(self) -> list[int]:
-        """The ends for the inside, in the launcher's order."""
-        command, given = self._inside
-        return [
-            self._output_pipe.write_end,
-            command,
-            self._status_pipe.write_end,
-            given,
-            self._report_pipe.write_end,
-        ]
+    @abstractmethod
+    async def _send_command(self, data: bytes) -> None:
+        """Send to the shell. Raises ``ShellEndedError``."""
 
-    def close_inside(self) -> None:
-        """Close our copies of the inside's ends."""
-        for descriptor in self._inside:
-            os.close(descriptor)
-        self._inside = []
-        for pipe in (self._output_pipe, self._status_pipe, self._report_pipe):
-            pipe.close_write_end()
+    @abstractmethod
+    async def _send_input(self, data: bytes) -> None:
+        """Send what the program that runs next has as its input. Raises ``ShellEndedError``."""
+
+    @abstractmethod
+    def _drain(self) -> None:
+        """Take what has been printed and reported until now."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of the shell. Idempotent."""
 
     async def run(
         self,
@@ -198,8 +146,8 @@ class Shell:
         self._token = secrets.token_hex(8)
         self._waiting = self._loop.create_future()
         data = command.encode("utf-8", "surrogateescape").replace(b"\0", b"")
-        await self._send(self._command, f"{mode} {self._token} {len(data)}\n".encode() + data)
-        feeding = asyncio.ensure_future(self._send(self._input, stdin)) if stdin else None
+        await self._send_command(f"{mode} {self._token} {len(data)}\n".encode() + data)
+        feeding = asyncio.ensure_future(self._send_input(stdin)) if stdin else None
         try:
             return await self._waiting
         finally:
@@ -209,41 +157,15 @@ class Shell:
 
     def output(self) -> tuple[bytes, int]:
         """What the last command printed, cut in the middle, and how much was cut."""
-        self._output_pipe.drain()
+        self._drain()
         result = self._output.value()
         self._output = Clip(len(result[0]) + 4096)  # room for what a background process prints next
         return result
 
     def report(self) -> bytes:
         """What the last ``exec`` reported."""
-        self._report_pipe.drain()
+        self._drain()
         return b"".join(self._reports)
-
-    def close(self) -> None:
-        """Close every descriptor. Idempotent."""
-        for pipe in (self._output_pipe, self._status_pipe, self._report_pipe):
-            pipe.close()
-        for descriptor in (*self._inside, self._command, self._input):
-            if descriptor >= 0:
-                self._loop.remove_writer(descriptor)
-                os.close(descriptor)
-        self._inside, self._command, self._input = [], -1, -1
-        self._on_end()
-
-    async def _send(self, descriptor: int, data: bytes) -> None:
-        view = memoryview(data)
-        while view:
-            try:
-                view = view[os.write(descriptor, view) :]
-            except BlockingIOError:
-                ready: asyncio.Future[None] = self._loop.create_future()
-                self._loop.add_writer(descriptor, ready.set_result, None)
-                try:
-                    await ready
-                finally:
-                    self._loop.remove_writer(descriptor)
-            except OSError as error:
-                raise ShellEndedError from error
 
     def _on_output(self, data: bytes) -> None:
         self._output.add(data)
