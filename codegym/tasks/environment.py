@@ -70,6 +70,8 @@ class ImageSpec:
         build: Shell commands that build the repository, run in its tree.
         import_paths: Folders of the tree that Python imports from.
         build_secrets: Names of the host's variables that a build may read; never in a layer.
+        root: What sandboxes start from: ``"listed"``, files of this machine; or ``"dockerfile"``,
+            what that makes.
     """
 
     python: str
@@ -82,6 +84,7 @@ class ImageSpec:
     build: tuple[str, ...]
     import_paths: tuple[str, ...]
     build_secrets: tuple[str, ...]
+    root: str = "listed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +220,7 @@ def _from_file(folder: Path, text: str, parsed: edge.EnvironmentFile) -> Environ
             build=tuple(image.build),
             import_paths=tuple(image.import_paths),
             build_secrets=tuple(image.build_secrets),
+            root=image.root,
         ),
         suites=tuple(_suite(suite) for suite in parsed.suites),
         services=tuple(Service(s.name, s.start, s.ready) for s in parsed.services),

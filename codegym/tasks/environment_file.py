@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 import pathspec
 from pydantic import AfterValidator, BaseModel, Field, model_validator
@@ -95,6 +95,7 @@ class ImageTable(Strict):
     requirements: Inside | None = None
     dockerfile: Inside | None = None
     digest: Digest = ""
+    root: Literal["listed", "dockerfile"] = "listed"
     system_packages: list[Package] = Field(default_factory=list)
     env: dict[Variable, str] = Field(default_factory=dict)
     install: list[Text] = Field(default_factory=list)
@@ -106,6 +107,13 @@ class ImageTable(Strict):
     def _one_image(self) -> Self:
         if self.dockerfile and self.digest:
             raise ValueError("'dockerfile' and 'digest' exclude each other")
+        if self.root == "dockerfile" and not self.dockerfile:
+            raise ValueError("'root' is \"dockerfile\", so 'dockerfile' must name one")
+        if self.root == "dockerfile" and (self.install or self.build):
+            raise ValueError(
+                "'install' and 'build' run in the tree, which no Docker image may hold: "
+                'leave them out, or set root = "listed"'
+            )
         return self
 
 

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from codegym.sandbox.base import Backend
+from codegym.sandbox.images.docker import docker_root
 from codegym.sandbox.images.interpreter import Interpreter
 from codegym.sandbox.images.publishing import publish
 from codegym.sandbox.images.root import BUILDER, build_root, stamp
@@ -72,8 +73,20 @@ async def build_image(
         DataError: The environment's lock file is wrong, or a command of it failed.
         SandboxError: The sandbox broke.
     """
-    builder = _Builder(environment, backend, store or LayerStore(), tree, progress)
-    return await builder.image()
+    store = store or LayerStore()
+    if environment.image.root == "dockerfile":
+        return await _of_dockerfile(environment, store, progress)
+    return await _Builder(environment, backend, store, tree, progress).image()
+
+
+async def _of_dockerfile(
+    environment: Environment, store: LayerStore, progress: Callable[[str], None]
+) -> Image:
+    """The image whose one layer was exported from Docker."""
+    made = await docker_root(environment, store, progress)
+    env = {**ENV, **made.env, **environment.image.env}
+    digest = _hash(made.layer, json.dumps(sorted(env.items())))
+    return Image(digest, (store.root / made.layer,), env, f"{VENV}/bin/python")
 
 
 class _Builder:

@@ -13,7 +13,8 @@ from typing import Self
 
 from codegym.errors import UnavailableError, UsageError
 
-_PROBE = """
+#: Run by an interpreter to describe itself.
+PROBE = """
 import json, os, sys
 print(json.dumps([getattr(sys, "_base_executable", sys.executable), sys.base_prefix,
                   os.path.dirname(os.__file__), list(sys.version_info[:3])]))
@@ -49,7 +50,7 @@ class Interpreter:
         """The interpreter below the one at a path. Raises ``UnavailableError``."""
         try:
             told = subprocess.run(
-                [python, "-I", "-S", "-c", _PROBE],
+                [python, "-I", "-S", "-c", PROBE],
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 timeout=60,

@@ -30,9 +30,9 @@ _PYTHON = f"{VENV}/bin/python"
 _LIMITS = Limits(memory_mb=8192, disk_mb=6144, processes=512, files=400_000)
 
 #: Installers have no place in a sandbox: they bring copies of well-known packages with them.
-_INSTALLERS = ("pip", "setuptools", "pkg_resources", "_distutils_hack", "wheel")
+INSTALLERS = ("pip", "setuptools", "pkg_resources", "_distutils_hack", "wheel")
 _OWN = re.compile(r"bin/python(?:3(?:\.\d+)?)?|lib64|pyvenv\.cfg")
-_NOT_IN_BIN = re.compile(r"(?:pip|wheel|easy_install)(?:-?\d+(?:\.\d+)?)?|[Aa]ctivate\..*")
+NOT_IN_BIN = re.compile(r"(?:pip|wheel|easy_install)(?:-?\d+(?:\.\d+)?)?|[Aa]ctivate\..*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,12 +150,12 @@ def _is_kept(path: str) -> bool:
     if _OWN.fullmatch(path):
         return False
     if parts[0] == "bin":
-        return _NOT_IN_BIN.fullmatch(parts[1]) is None
+        return NOT_IN_BIN.fullmatch(parts[1]) is None
     if "site-packages" not in parts[:-1]:
         return True
     name = parts[parts.index("site-packages") + 1]
-    with_version = tuple(f"{each}-" for each in _INSTALLERS)
-    return name not in _INSTALLERS and not name.startswith((*with_version, "distutils-precedence"))
+    with_version = tuple(f"{each}-" for each in INSTALLERS)
+    return name not in INSTALLERS and not name.startswith((*with_version, "distutils-precedence"))
 
 
 def _finish(dest: Path, plan: VenvPlan, interpreter: Interpreter) -> None:

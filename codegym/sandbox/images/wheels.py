@@ -54,7 +54,7 @@ async def fetch_wheels(
         (folder / "requirements.lock").write_bytes(text)
         if lock is not None and pins:
             progress(f"fetching {len(pins)} wheels of {lock.parent.name}/{lock.name}")
-            await _download(lock, folder / "requirements.lock", folder / "wheels")
+            await _download(lock, folder, interpreter)
         await asyncio.to_thread(_open_to_all, dest)
 
     return await publish(store, key, build)
@@ -80,17 +80,19 @@ def _open_to_all(folder: Path) -> None:
         path.chmod(0o755 if path.is_dir() else 0o644)
 
 
-async def _download(lock: Path, pinned: Path, dest: Path) -> None:
+async def _download(lock: Path, folder: Path, interpreter: Interpreter) -> None:
+    other = interpreter.version[:2] != sys.version_info[:2]
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-P", "-m", "pip", "download", "--quiet", "--no-input"),
         *("--disable-pip-version-check", "--progress-bar", "off"),
         *("--only-binary", ":all:", "--no-deps", "--require-hashes"),
-        *("--requirement", str(pinned), "--dest", str(dest)),
+        *("--requirement", "requirements.lock", "--dest", "wheels"),
+        *(("--python-version", ".".join(map(str, interpreter.version))) if other else ()),
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.PIPE,
         env=dict(os.environ) | {"LC_ALL": "C.UTF-8"},
-        cwd=dest,
+        cwd=folder,
     )
     try:
         async with asyncio.timeout(_FETCH_SEC):

@@ -1,0 +1,243 @@
+"""Building an environment's Dockerfile, without a network, cached by content."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from codegym.errors import DataError, UnavailableError, UsageError
+from codegym.sandbox.images.docker.context import Recipe, recipe
+from codegym.sandbox.images.docker.engine import engine, explained
+from codegym.sandbox.images.interpreter import PROBE, Interpreter
+from codegym.sandbox.images.wheels import fetch_wheels, pip_layer
+from codegym.store import LayerStore
+from codegym.tasks import Environment
+from codegym.tasks.environment import FILE_NAME
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+#: What ``.ci/base-image`` makes.
+DEFAULT_BASE = "codegym-base"
+REPOSITORY = "codegym/environment"
+_LABEL = "codegym.environment"
+_SHOWN_LINES = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """An image in the engine.
+
+    Attributes:
+        environment: Name of the environment.
+        tag: Its name in the engine; the end of it hashes all that went in.
+        id: The engine's own hash of it.
+        megabytes: Its size, 10^6 bytes.
+        seconds: What building took; 0 where it was there already.
+    """
+
+    environment: str
+    tag: str
+    id: str
+    megabytes: float
+    seconds: float = 0.0
+
+
+async def build_docker_image(
+    environment: Environment,
+    *,
+    base: str = DEFAULT_BASE,
+    store: LayerStore | None = None,
+    progress: Callable[[str], None],
+) -> Built:
+    """Return the image of an environment's Dockerfile, building it where its content is new.
+
+    Args:
+        environment: Its ``image.dockerfile`` is built.
+        base: An image with git and a Python that the environment can use; pulled where the engine
+            has it not.
+        store: Where wheels are kept; by default the user's.
+        progress: Told, in words, what is being done.
+
+    Raises:
+        UnavailableError: No engine, no base image, no room on its disk, or no wheels to fetch.
+        DataError: A step of the Dockerfile failed, or the lock is wrong.
+        UsageError: The environment has no Dockerfile, or needs its tree while it is built.
+    """
+    made = recipe(environment, dockerfile_of(environment))
+    with engine() as client:
+        base_id = await asyncio.to_thread(_base, client, base, progress)
+        key = made.key(base_id)
+        tag = f"{REPOSITORY}:{environment.name}-{key[:16]}"
+        found = await asyncio.to_thread(_find, client, tag)
+        if found is not None:
+            return found
+        began = time.perf_counter()
+        interpreter = await asyncio.to_thread(_python, client, base, base_id)
+        interpreter.require(environment.image.python)
+        kept = store or LayerStore()
+        wheels = await fetch_wheels(environment.image.requirements, interpreter, kept, progress)
+        pip = await asyncio.to_thread(pip_layer, kept)
+        labels = {_LABEL: environment.name}
+        await asyncio.to_thread(
+            _build, client, made, base_id, made.context(wheels, pip), tag, labels, progress
+        )
+        built = await asyncio.to_thread(_find, client, tag)
+        if built is None:
+            raise UnavailableError(f"the engine lost {tag} at once", "Build it again")
+        seconds = time.perf_counter() - began
+        return Built(built.environment, tag, built.id, built.megabytes, seconds)
+
+
+def dockerfile_of(environment: Environment) -> Path:
+    """Its Dockerfile. Raises ``UsageError`` where none can be used."""
+    spec, blame = environment.image, environment.folder / FILE_NAME
+    if spec.dockerfile is None:
+        raise UsageError(f"{blame}: {environment.name} has no image.dockerfile; name one")
+    if spec.install or spec.build:
+        raise UsageError(
+            f"{blame}: image.install and image.build run in the tree, which no Docker image may "
+            "ever hold; leave them out, or use the root that is made without a Dockerfile"
+        )
+    return spec.dockerfile
+
+
+def list_docker_images() -> list[Built]:
+    """The images in the engine that were built here, by name. Raises ``UnavailableError``."""
+    with engine() as client:
+        found = client.images.list(filters={"label": _LABEL})
+        return sorted(
+            (_described(tag, image.attrs) for image in found for tag in image.tags),
+            key=lambda one: one.tag,
+        )
+
+
+def _find(client: DockerClient, tag: str) -> Built | None:
+    from docker.errors import ImageNotFound
+
+    try:
+        return _described(tag, client.images.get(tag).attrs)
+    except ImageNotFound:
+        return None
+
+
+def _described(tag: str, attrs: dict[str, Any]) -> Built:
+    labels = (attrs.get("Config") or {}).get("Labels") or attrs.get("Labels") or {}
+    return Built(labels.get(_LABEL, ""), tag, attrs["Id"], attrs["Size"] / 1e6)
+
+
+def _base(client: DockerClient, base: str, progress: Callable[[str], None]) -> str:
+    """The id of the base image."""
+    from docker.errors import APIError, ImageNotFound
+
+    try:
+        return str(client.images.get(base).id)
+    except ImageNotFound:
+        progress(f"pulling {base}")
+    try:
+        repository, tag = _split(base)
+        return str(client.images.pull(repository, tag=tag).id)
+    except APIError as error:
+        raise UnavailableError(
+            f"the engine has no image {base}, and it cannot be pulled: {error.explanation}",
+            "Name one that it has or can pull (`--base python:3.12`), or make one of this machine's"
+            f" Debian packages: `.ci/base-image {base}`, of CodeGym's repository",
+        ) from error
+
+
+def _split(name: str) -> tuple[str, str | None]:
+    """Repository and tag; a digest stays with its repository. Without a tag, ``latest`` only."""
+    repository, colon, tag = name.rpartition(":")
+    if "@" in name:
+        return name, None
+    return (repository, tag) if colon and "/" not in tag else (name, "latest")
+
+
+def _python(client: DockerClient, base: str, base_id: str) -> Interpreter:
+    """The Python of an image; it starts without a network."""
+    from docker.errors import APIError, ContainerError
+
+    try:
+        told = client.containers.run(
+            base_id,
+            ["-I", "-S", "-c", PROBE],
+            entrypoint="python3",
+            network_mode="none",
+            remove=True,
+        )
+    except (APIError, ContainerError) as error:
+        raise UnavailableError(
+            f"the base image {base} has no python3 that runs: {error}",
+            "Name one that has Python 3.11 or newer: `--base`",
+        ) from error
+    executable, prefix, stdlib, (major, minor, micro) = json.loads(told)
+    return Interpreter(Path(executable), Path(prefix), Path(stdlib), (major, minor, micro))
+
+
+def _build(
+    client: DockerClient,
+    made: Recipe,
+    base_id: str,
+    context: Any,
+    tag: str,
+    labels: dict[str, str],
+    progress: Callable[[str], None],
+) -> None:
+    told: list[str] = []
+    layers: list[str] = []
+    try:
+        for line in _lines(
+            client.api.build(
+                fileobj=context,
+                custom_context=True,
+                tag=tag,
+                buildargs={"BASE": base_id},
+                labels=labels,
+                network_mode="none",
+                rm=True,
+                forcerm=True,
+                decode=True,
+            ),
+            made.dockerfile,
+            told,
+        ):
+            told.append(line)
+            layer = re.fullmatch(r" ---> ([0-9a-f]{12})", line)
+            if layer:
+                layers.append(layer[1])
+            elif line.startswith("Step "):
+                progress(line)
+    finally:
+        _remove_untagged(client, layers, base_id)
+
+
+def _lines(events: Iterator[dict[str, Any]], dockerfile: Path, told: list[str]) -> Iterator[str]:
+    """What the engine prints, line by line; raises its error with the last lines before it."""
+    for event in events:
+        if "error" in event:
+            said = str(event["error"])
+            if "no space left on device" in f"{said} {told[-_SHOWN_LINES:]}":
+                raise explained("no space left on device")
+            steps = [line for line in told if line.startswith("Step ")]
+            last = "\n".join(line for line in told[-_SHOWN_LINES:] if not line.startswith(" --->"))
+            raise DataError(dockerfile, f"{steps[-1] if steps else 'it'} failed: {said}\n{last}")
+        yield from (line.rstrip() for line in str(event.get("stream", "")).splitlines())
+
+
+def _remove_untagged(client: DockerClient, layers: list[str], base_id: str) -> None:
+    """Remove what steps made on the way: it held wheels, an installer, and the base."""
+    from docker.errors import APIError
+
+    for layer in reversed(layers):
+        try:
+            image = client.images.get(layer)
+            if not image.tags and image.id != base_id:
+                client.images.remove(image.id)
+        except APIError:  # gone with another, or part of the image, or another build's, too
+            continue

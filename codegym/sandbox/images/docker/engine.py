@@ -1,0 +1,72 @@
+"""The Docker engine that images are built by, and what its errors mean to a user."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from codegym.errors import UnavailableError
+
+if TYPE_CHECKING:
+    from docker import DockerClient
+
+#: A step of a build may be silent for so long.
+_SILENT_SEC = 1800
+
+
+@contextmanager
+def engine() -> Iterator[DockerClient]:
+    """Connect to the engine that ``DOCKER_HOST`` names, by default the machine's own.
+
+    Raises:
+        UnavailableError: The SDK is missing, no engine answers, it refuses, or its disk is full.
+    """
+    try:
+        import docker
+        from docker.errors import APIError, DockerException
+        from requests.exceptions import RequestException
+    except ModuleNotFoundError as error:
+        raise UnavailableError(
+            f"the Docker SDK for Python is not installed (no module {error.name})",
+            "Run `pip install 'codegym[docker]'`",
+        ) from error
+    where = os.environ.get("DOCKER_HOST") or "its usual socket"
+    try:
+        client = docker.from_env(timeout=_SILENT_SEC)
+    except DockerException as error:  # it has asked for the version already
+        problem = f"no Docker engine answers at {where}: {_innermost(error)}"
+        raise UnavailableError(problem, _START) from error
+    try:
+        yield client
+    except APIError as error:
+        raise explained(str(error.explanation or error)) from error
+    except RequestException as error:
+        problem = f"the Docker engine at {where} is gone: {_innermost(error)}"
+        raise UnavailableError(problem, _START) from error
+    finally:
+        client.close()
+
+
+def explained(said: str) -> UnavailableError:
+    """What the engine said, with the mend."""
+    if "no space left on device" in said:
+        return UnavailableError(
+            f"the disk of the Docker engine is full: {said}",
+            "`docker system df` says what takes it, `docker system prune` frees what is not used",
+        )
+    return UnavailableError(f"the Docker engine refused: {said}", "See its log, and `docker info`")
+
+
+def _innermost(error: BaseException) -> BaseException:
+    """Where the system said what is wrong; what wraps it says only that something is."""
+    while (inner := error.__cause__ or error.__context__) is not None:
+        error = inner
+    return error
+
+
+_START = (
+    "Start it (`systemctl start docker`, or `.ci/engine` for one of your own), be in the group "
+    "`docker`, or set DOCKER_HOST; `docker info` tells whether it answers"
+)

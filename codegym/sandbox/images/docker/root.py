@@ -1,0 +1,60 @@
+"""An environment's root out of its Dockerfile: built, exported, and known from then on."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+from collections.abc import Callable
+from pathlib import Path
+
+from codegym.sandbox.images.docker.build import DEFAULT_BASE, build_docker_image, dockerfile_of
+from codegym.sandbox.images.docker.context import recipe
+from codegym.sandbox.images.docker.export import Exported, export_docker_image
+from codegym.store import LayerStore
+from codegym.store.cache import refusal_explained
+from codegym.tasks import Environment
+
+#: Beside the layers: which of them is the root that a Dockerfile made last.
+_FOLDER = ".exported"
+
+
+async def docker_root(
+    environment: Environment, store: LayerStore, progress: Callable[[str], None]
+) -> Exported:
+    """The root that was exported last for the same Dockerfile and lock, else a new one.
+
+    It takes no engine where it is known. Raises what ``build_docker_image`` and
+    ``export_docker_image`` raise.
+    """
+    record = _record(environment, store)
+    if record.is_file():
+        known = json.loads(record.read_text())
+        if store.find(known["layer"]):
+            return Exported(known["layer"], known["env"])
+    return await new_docker_root(environment, store, progress)
+
+
+async def new_docker_root(
+    environment: Environment,
+    store: LayerStore,
+    progress: Callable[[str], None],
+    *,
+    base: str = DEFAULT_BASE,
+) -> Exported:
+    """Build the image where its content is new, export it, and let ``docker_root`` find it."""
+    dockerfile = dockerfile_of(environment)
+    built = await build_docker_image(environment, base=base, store=store, progress=progress)
+    exported = await asyncio.to_thread(export_docker_image, built, dockerfile, store, progress)
+    record = _record(environment, store)
+    with refusal_explained(record):
+        record.parent.mkdir(exist_ok=True)
+        draft = record.with_suffix(f".{secrets.token_hex(6)}")
+        draft.write_text(json.dumps({"layer": exported.layer, "env": dict(exported.env)}))
+        draft.replace(record)
+    return exported
+
+
+def _record(environment: Environment, store: LayerStore) -> Path:
+    key = recipe(environment, dockerfile_of(environment)).key("")
+    return store.root / _FOLDER / f"{key}.json"
