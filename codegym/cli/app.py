@@ -24,6 +24,7 @@ from codegym.cli import (
     replay,
     restore,
     run,
+    serve,
     tasks,
 )
 from codegym.cli.bench import command as bench
@@ -94,4 +95,5 @@ app.add_typer(tasks.app, name="tasks")
 app.add_typer(environment.app, name="environment")
 app.add_typer(cache.app, name="cache")
 app.add_typer(network.app, name="network")
+app.add_typer(serve.app, name="serve")
 app.add_typer(proxy.app, name="proxy")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import cast
 
 from codegym.errors import UnavailableError, UsageError
@@ -10,13 +11,15 @@ from codegym.store import LayerStore
 
 _BUILTIN = {"bubblewrap": "codegym.sandbox.bubblewrap:Bubblewrap"}
 _AUTO = ("bubblewrap",)
+_REMOTE = "remote:"
 
 
 def pick(name: str = "auto", *, store: LayerStore | None = None) -> Backend:
     """Return a backend; call it within a running event loop.
 
     Args:
-        name: A backend's name, ``module:attr``, or ``"auto"``: the first that works here.
+        name: A backend's name, ``module:attr``, ``remote:URL`` for those of a server, or
+            ``"auto"``: the first that works here.
         store: Where its layers are.
 
     Raises:
@@ -28,7 +31,7 @@ def pick(name: str = "auto", *, store: LayerStore | None = None) -> Backend:
     names = _AUTO if name == "auto" else (name,)
     problems: list[UnavailableError] = []
     for each in names:
-        made = load("sandboxes", each, _BUILTIN)
+        made = _remote(each) if each.startswith(_REMOTE) else load("sandboxes", each, _BUILTIN)
         if not callable(made):
             raise UsageError(f"sandbox {each!r} is not a backend")
         backend = cast("Backend", made(store))
@@ -39,3 +42,10 @@ def pick(name: str = "auto", *, store: LayerStore | None = None) -> Backend:
             continue
         return backend
     raise problems[0]
+
+
+def _remote(name: str) -> Callable[[LayerStore | None], Backend]:
+    """What makes the backend of ``remote:URL``."""
+    from codegym.sandbox.remote import Remote
+
+    return lambda store: Remote(name.removeprefix(_REMOTE), store)

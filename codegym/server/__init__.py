@@ -1,0 +1,1 @@
+"""Serving to other hosts: ``codegym serve sandbox``."""
