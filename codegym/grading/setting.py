@@ -6,7 +6,7 @@ import asyncio
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 from codegym.errors import TaskError
 from codegym.grading.grader import grade
@@ -16,6 +16,7 @@ from codegym.grading.ready import Ready
 from codegym.grading.runners import runner
 from codegym.grading.services import start_services
 from codegym.grading.trace import scan
+from codegym.sandbox import backends
 from codegym.sandbox.base import Backend, Sandbox
 from codegym.sandbox.images import build_image
 from codegym.store import LayerStore
@@ -41,6 +42,7 @@ class Setting:
     Args:
         backend: Starts the sandboxes; closed with the setting.
         store: Where layers are kept; the backend's. By default the user's.
+        root: Overrides every environment's ``image.root``, unless it is ``""``.
         progress: Told, in words, what takes time.
     """
 
@@ -49,9 +51,11 @@ class Setting:
         backend: Backend,
         *,
         store: LayerStore | None = None,
+        root: str = "",
         progress: Callable[[str], None] = _silent,
     ) -> None:
         self.backend = backend
+        self._root = root
         self._store = store or LayerStore()
         self._progress = progress
         self._workshop = Workshop(self._store, backend.owner)
@@ -59,6 +63,17 @@ class Setting:
         self._ready: OrderedDict[object, asyncio.Future[Ready]] = OrderedDict()
         self._images: dict[str, asyncio.Future[Image]] = {}
         self._recordings = Recordings(backend, self._store)
+
+    @classmethod
+    def on(cls, sandbox: str, *, progress: Callable[[str], None] = _silent) -> Self:
+        """A setting over the backend of a name, or of ``NAME+dockerfile``.
+
+        The latter's sandboxes start from what the environments' Dockerfiles make. Raises what
+        ``backends.pick`` raises.
+        """
+        name = sandbox.removesuffix("+dockerfile")
+        root = "dockerfile" if name != sandbox else ""
+        return cls(backends.pick(name), root=root, progress=progress)
 
     async def ready(self, task: Task, environment: Environment | None = None) -> Ready:
         """Make a task ready: at once where that was done before, and once for all who ask.
@@ -102,6 +117,8 @@ class Setting:
         home = environment
         if home is None:
             home = await asyncio.to_thread(environment_named, task.environment)
+        if self._root:
+            home = replace(home, image=replace(home.image, root=self._root))
         suite = home.suite(task.suite)
         prepared = await asyncio.to_thread(self._workshop.prepare, task, home)
         # Commands of the environment see the policy's tree: the answer is in no layer.

@@ -31,6 +31,7 @@ class Watch:
         timeout_sec: Wall time of the run; by default the suite's.
         collect: Whether the run says which node id each key has.
         hash_seed: What ``PYTHONHASHSEED`` is; by default the runner's.
+        brief: Whether nobody reads why a test failed: then it is cheap that many do.
     """
 
     keys: tuple[str, ...] = ()
@@ -39,6 +40,7 @@ class Watch:
     timeout_sec: float | None = None
     collect: bool = False
     hash_seed: int | None = None
+    brief: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +130,7 @@ def _watched(
         limited=watch.limited,
         limit_sec=watch.limit_sec,
         collect=watch.collect,
+        brief=watch.brief,
     )
     if watch.hash_seed is None:
         return command

@@ -270,6 +270,7 @@ class ObservingRunner(Runner, Protocol):
         limit_sec: float = ...,
         collect: bool = False,
         projections: Mapping[str, Sequence[str]] = ...,
+        brief: bool = False,
     ) -> RunnerCommand:
         """The same command for the tests of ``keys`` (empty: all), instead of any ids.
 
@@ -280,6 +281,7 @@ class ObservingRunner(Runner, Protocol):
             limit_sec: Seconds, above 0.
             collect: Whether to say the node id of each key.
             projections: Attributes that stand for an instance, by class (``module.Class``).
+            brief: Whether nobody reads why a test failed.
         """
         ...
 

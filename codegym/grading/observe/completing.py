@@ -109,7 +109,7 @@ class _Holder:
         looks = []
         for inverted in (False, True):
             sources = controls(self._solved.modules, dict.fromkeys(names, inverted))
-            looks += await self._solved.look(sources, [Watch(tuple(wanted))])
+            looks += await self._solved.look(sources, [Watch(tuple(wanted), brief=True)])
         good = looks[0].passed & looks[1].failed
         return frozenset(node for key, node in wanted.items() if key in good)
 
@@ -122,7 +122,7 @@ class _Holder:
         """Siblings to try, first those with other inputs where unsolved code fails."""
         keys = tuple(test.key for tests in self._originals.values() for test in tests)
         sources = self._sources({})
-        (start,) = await self._start.look(sources, [Watch(keys, hash_seed=_ALONE)])
+        (start,) = await self._start.look(sources, [Watch(keys, hash_seed=_ALONE, brief=True)])
         room = _MOST_TESTS // max(1, len(keys))
         found = {}
         for name, tests in self._originals.items():
@@ -167,7 +167,14 @@ class _Holder:
         keys = tuple(key for name, one in tried for key in self._keys(name, one))
         slowest = max(one.seconds for tests in self._originals.values() for one in tests)
         limit = max(_LEAST_SEC, _PATIENCE * slowest)
-        return Watch(keys, keys, limit_sec=limit, timeout_sec=_TRYING_TIMEOUT_SEC, hash_seed=_ALONE)
+        return Watch(
+            keys,
+            keys,
+            limit_sec=limit,
+            timeout_sec=_TRYING_TIMEOUT_SEC,
+            hash_seed=_ALONE,
+            brief=True,
+        )
 
     def _affordable(self, kept: Variants) -> Variants:
         """One of each function, then a second of each, and so on while there is time."""

@@ -12,7 +12,7 @@ from codegym.grading.observe.changes import changed
 from codegym.grading.observe.inputs import Input, inputs
 from codegym.grading.observe.modules import TestModule
 from codegym.grading.observe.sites import Sibling
-from codegym.grading.observe.text import Edit, apply
+from codegym.grading.observe.text import Edit, Span, apply
 
 _TRIES = 12  # for each that is wanted
 _UNWRITABLE = (math.inf,)
@@ -39,28 +39,18 @@ def siblings(module: TestModule, function: str, rng: Random, count: int) -> list
     taken = {part.node.name for part in module.analysis.functions}
     names = (f"{test.node.name}_{number}" for number in range(2, 1000))
     free = (name for name in names if name not in taken)
-    seen = {_text_of(module, test, ())}
+    seen: set[frozenset[Edit]] = {frozenset()}
     found: list[Sibling] = []
     chooser = _Chooser(groups, module, rng)
     for _ in range(count * _TRIES if groups else 0):
         edits = _edits(module, test, chooser.choose())
-        text = _text_of(module, test, edits)
-        if text in seen:
+        if frozenset(edits) in seen:
             continue
-        seen.add(text)
+        seen.add(frozenset(edits))
         found.append(Sibling(function, next(free), edits))
         if len(found) == count:
             break
     return found
-
-
-def _text_of(module: TestModule, test: Function, edits: tuple[Edit, ...]) -> str:
-    """What tells copies apart: their code, however it is written."""
-    return ast.dump(ast.parse(_dedented(module.copy_of(test, "copy", edits))))
-
-
-def _dedented(text: str) -> str:
-    return "if True:\n" + text if text[:1].isspace() else text
 
 
 class _Chooser:
@@ -132,7 +122,9 @@ def _edits(
             here.setdefault(span, new)
         else:
             elsewhere.setdefault(part.home, []).append((*span, new))
-    edits: list[Edit] = [(*span, new) for span, new in here.items()]
+    edits: list[Edit] = [
+        (*span, new) for span, new in here.items() if not any(_within(span, o) for o in here)
+    ]
     for name, changes in elsewhere.items():
         value = analysis.define(name)
         if value is None:
@@ -144,6 +136,11 @@ def _edits(
         text = apply(source.data, inside, span).decode()
         edits += [(*source.span(node), f"({text})") for node in _loads(test.node, name)]
     return tuple(edits)
+
+
+def _within(span: Span, other: Span) -> bool:
+    """Whether a part lies in another, which is replaced as a whole."""
+    return span != other and other[0] <= span[0] and span[1] <= other[1]
 
 
 def _loads(node: ast.AST, name: str) -> Iterator[ast.Name]:

@@ -109,9 +109,10 @@ class PytestRunner:
         limit_sec: float = 5.0,
         collect: bool = False,
         projections: Mapping[str, Sequence[str]] = MappingProxyType({}),
+        brief: bool = False,
     ) -> RunnerCommand:
         """See ``ObservingRunner``. What it asks for holds no node id."""
-        asked = {"ids": [], "keys": list(keys), "nodes": collect}
+        asked = {"ids": [], "keys": list(keys), "nodes": collect, "brief": brief}
         asked |= {"limited": list(limited), "limit_sec": limit_sec}
         asked |= {"projections": {name: list(each) for name, each in projections.items()}}
         return replace(command, stdin=json.dumps(json.loads(command.stdin) | asked).encode())

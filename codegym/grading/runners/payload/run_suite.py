@@ -9,6 +9,7 @@ The request is one JSON object on standard input: ``ids`` (empty for all), ``sel
 ``keys`` (empty for all) instead of ``ids`` tests are observed, and named by keys; ``limited``,
 ``limit_sec`` and ``nodes`` then say of which the time is limited, and whether to report node ids,
 and ``projections`` which attributes stand for an instance of a class.
+With ``brief`` nobody reads why a test failed; pytest takes long to say it.
 """
 
 from __future__ import annotations
@@ -187,7 +188,8 @@ def _arguments(request: dict[str, Any]) -> list[str]:
     config = next((name for name in request["config"] if _configures(name)), os.devnull)
     return [
         *("-c", config, "--rootdir=" + request["root"], "-p", "no:cacheprovider"),
-        *("--continue-on-collection-errors", "--maxfail=0", "--tb=short"),
+        *("--continue-on-collection-errors", "--maxfail=0"),
+        *(("--tb=line", "--assert=plain") if request.get("brief") else ("--tb=short",)),
         *_selected(request),
     ]
 
