@@ -5,6 +5,7 @@ task source ─► policy ─► backend ─► setting ─► rollouts ─► r
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import asdict, dataclass, field
@@ -16,14 +17,12 @@ from codegym.agents.load import charge, closing, pinned_options
 from codegym.envs.kinds import choose_rows, present
 from codegym.envs.options import EpisodeOptions
 from codegym.envs.rollouts import Rollouts
-from codegym.envs.session import check_network
 from codegym.errors import TaskError
 from codegym.grading.setting import Setting
 from codegym.registration import resolve
 from codegym.runs import EpisodeRecord, Pins, RunFolder, Summary, open_run, summarize
 from codegym.runs.pins import file_digest
 from codegym.runs.recorder import Recorder
-from codegym.sandbox import backends
 from codegym.tasks.sources import environment
 from codegym.types import Image, Policy, TaskSource
 
@@ -41,7 +40,6 @@ class RunConfig:
     seed: int = 0
     policy_options: Mapping[str, str] = field(default_factory=dict)
     sandbox: str = "auto"
-    network: str = "none"
     options: EpisodeOptions = field(default_factory=EpisodeOptions)
 
 
@@ -66,7 +64,7 @@ async def run(config: RunConfig, watcher: Watcher | None = None) -> Summary:
         UnavailableError: No sandbox works here, the disk is full, or a policy's endpoint is down.
     """
     watcher = watcher or Watcher()
-    check_network(config.network)
+    reachable = config.options.reachable
 
     # Tasks come from a source, actions from a policy.
     source = choose_rows(resolve(config.tasks), config.options.kind)
@@ -75,6 +73,9 @@ async def run(config: RunConfig, watcher: Watcher | None = None) -> Summary:
     # Sandboxes come from a backend. A setting makes tasks ready in them, and grades in fresh ones.
     async with closing(policy), open_setting(config.sandbox, watcher.note) as setting:
         images = await make_images(source, setting, config.options.kind)
+        if reachable is not None:
+            watcher.note("starting the egress proxy")
+            await asyncio.to_thread(reachable.prepare)
 
         # Whatever would make this another run is pinned; the folder refuses to go on with another.
         with RunFolder(config.out, pin(config, source, policy, images)) as folder:
@@ -102,7 +103,7 @@ async def run(config: RunConfig, watcher: Watcher | None = None) -> Summary:
 @asynccontextmanager
 async def open_setting(sandbox: str, note: Callable[[str], None]) -> AsyncIterator[Setting]:
     """A setting over a backend; both are closed at the end."""
-    setting = Setting(backends.pick(sandbox), progress=note)
+    setting = Setting.on(sandbox, progress=note)
     try:
         yield setting
     finally:
@@ -122,7 +123,9 @@ async def make_images(source: TaskSource, setting: Setting, kind: str) -> dict[s
 def pin(config: RunConfig, source: TaskSource, policy: Policy, images: Mapping[str, Image]) -> Pins:
     """What the run is pinned to."""
     homes = {name: environment(name) for name in images}
-    options = {**asdict(config.options), "sandbox": config.sandbox, "network": config.network}
+    options = {**asdict(config.options), "sandbox": config.sandbox}
+    if config.options.reachable is not None:
+        options["network_digest"] = config.options.reachable.policy.digest
     return Pins(
         codegym=codegym.__version__,
         env_id=config.env_id,

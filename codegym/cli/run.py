@@ -63,6 +63,7 @@ def run(
         max_episode_sec=max_episode_sec,
         command_timeout_sec=command_timeout_sec,
         max_output_chars=max_output_chars,
+        network=network,
     )
     config = RunConfig(
         env_id=env_id,
@@ -74,7 +75,6 @@ def run(
         seed=seed,
         policy_options=_pairs(policy_option or [], base_url),
         sandbox=sandbox,
-        network=network,
         options=options,
     )
     summary = _watched(config)

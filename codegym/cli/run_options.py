@@ -43,7 +43,9 @@ RewardName = Annotated[
 ]
 Gamma = Annotated[float, typer.Option("--gamma", help="Discount of shaped rewards, in (0, 1].")]
 ToolNames = Annotated[str, typer.Option("--tools", help="default, or names separated by commas.")]
-Network = Annotated[str, typer.Option("--network", help="none (more comes later).")]
+Network = Annotated[
+    str, typer.Option("--network", help="none, a policy's name, or the path of a .toml file.")
+]
 MaxSteps = Annotated[int, typer.Option("--max-steps", help="Actions before truncation.")]
 MaxEpisodeSec = Annotated[
     float, typer.Option("--max-episode-sec", help="Seconds before truncation.")

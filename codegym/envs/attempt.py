@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from dataclasses import replace
+from pathlib import Path
 
 from codegym.envs.asking import ask
 from codegym.envs.boxes import ATTEMPTS
@@ -30,6 +31,10 @@ class Listener:
 
     def on_checkpoint(self, index: int, checkpoint: Checkpoint) -> None:
         """A long episode can go on from here."""
+
+    def network_log(self, index: int) -> Path | None:  # noqa: ARG002 - for those who override it
+        """Where an episode's requests are to be written; None: nowhere that stays."""
+        return None
 
 
 class Attempt:
@@ -57,7 +62,8 @@ class Attempt:
         return result
 
     async def _once(self, checkpoint: Checkpoint | None, checkpoint_sec: float) -> EpisodeResult:
-        episode = Episode(self._setting, self._options)
+        log = self._listener.network_log(self._job.index)
+        episode = Episode(self._setting, self._options, log)
         try:
             await self._begin(episode, checkpoint)
             await self._turns(episode, checkpoint_sec)

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import TypeVar
 
+from codegym.envs.network import Network
 from codegym.errors import SandboxError
+from codegym.grading.setting import Ready, Setting
+from codegym.network.ways import Way
 from codegym.sandbox.base import Sandbox
 from codegym.types import Manifest
 
@@ -39,7 +43,25 @@ async def collect_copy(box: Sandbox) -> Manifest:
         await twin.stop()
 
 
-async def stop(box: Sandbox | None) -> None:
-    """Stop a sandbox, where there is one."""
-    if box is not None:
-        await box.stop()
+async def start(
+    setting: Setting, ready: Ready, network: Network | None, log: Path | None
+) -> tuple[Sandbox, Way | None]:
+    """A policy's sandbox, and its way out where it has one."""
+    if network is None:
+        return await setting.start(ready), None
+    way = await network.open(ready, log)
+    try:
+        return await setting.start(ready, network.spec(ready.start_spec, way)), way
+    except BaseException:
+        await stop(None, way)
+        raise
+
+
+async def stop(box: Sandbox | None, way: Way | None) -> None:
+    """Stop a sandbox and close its way out, where there are such."""
+    try:
+        if box is not None:
+            await box.stop()
+    finally:
+        if way is not None:
+            await asyncio.to_thread(way.close)

@@ -12,8 +12,9 @@ import copy
 import hashlib
 import time
 from collections.abc import Coroutine, Sequence
+from pathlib import Path
 
-from codegym.envs import boxes, kinds
+from codegym.envs import boxes, kinds, network
 from codegym.envs.actions import Malformed, parse
 from codegym.envs.checkpoint import Checkpoint, restore
 from codegym.envs.log import Log, potential_after
@@ -23,6 +24,7 @@ from codegym.envs.workbench import Workbench
 from codegym.errors import SandboxError, TaskError, UsageError
 from codegym.grading.grader import run_tests
 from codegym.grading.setting import Ready, Setting
+from codegym.network.ways import Way
 from codegym.sandbox.base import Sandbox
 from codegym.types import (
     Action,
@@ -48,6 +50,7 @@ class Episode:
     Args:
         setting: Where sandboxes and grades come from; of the running event loop.
         options: How it is played.
+        network_log: Where what it asks of the network is written, if that is to stay.
 
     Attributes:
         fault: ``""``, or whose fault it was that there is no grade.
@@ -57,11 +60,17 @@ class Episode:
         last_result: What the last step returned, or would have.
     """
 
-    def __init__(self, setting: Setting, options: EpisodeOptions | None = None) -> None:
+    def __init__(
+        self,
+        setting: Setting,
+        options: EpisodeOptions | None = None,
+        network_log: Path | None = None,
+    ) -> None:
         self.options = options or EpisodeOptions()
-        self._setting = setting
+        self._setting, self._network_log = setting, network_log
         self._ready: Ready | None = None
         self._box: Sandbox | None = None
+        self._way: Way | None = None
         self._forget()
 
     def _forget(self) -> None:
@@ -146,13 +155,15 @@ class Episode:
             TaskError: The task is broken: it cannot be prepared, or a trace of the answer is left.
         """
         task = kinds.present(task, self.options.kind)
-        old, self._box = self._box, None
-        self._forget()
         # The old sandbox ends while the new one starts: neither waits for the other.
-        closing = asyncio.ensure_future(boxes.stop(old))
+        closing = asyncio.ensure_future(boxes.stop(self._box, self._way))
+        self._box = self._way = None
+        self._forget()
         try:
             ready = await self._setting.ready(task)
-            self._box = await boxes.persistently(lambda: self._setting.start(ready))
+            self._box, self._way = await boxes.persistently(
+                lambda: boxes.start(self._setting, ready, self.options.reachable, self._network_log)
+            )
         finally:
             await closing
         options, self._ready = self.options, ready
@@ -209,6 +220,7 @@ class Episode:
         twin_box = await self._setting.fork(self._known(), self._running())
         twin = copy.copy(self)
         twin._box, twin._log = twin_box, self._log.copy()
+        twin._way = self._way.share() if self._way else None
         return twin
 
     async def checkpoint(self) -> Checkpoint:
@@ -247,7 +259,8 @@ class Episode:
     async def close(self) -> None:
         """Free the sandbox. Idempotent."""
         box, self._box = self._box, None
-        await boxes.stop(box)
+        way, self._way = self._way, None
+        await boxes.stop(box, way)
 
     # One step
 
@@ -305,6 +318,8 @@ class Episode:
         elapsed_sec = time.monotonic() - self._started
         out_of_steps = len(self._log.turns) >= self.options.max_steps
         truncated = out_of_steps or elapsed_sec >= self.options.max_episode_sec
+        if self._way is not None:
+            await network.check(self._way, ended=submitted or truncated)
         if submitted or truncated:
             self.work = await box.collect()
             await self.close()

@@ -36,7 +36,7 @@ class CodeGymEnv(gym.Env[dict[str, Any], str]):
             ``codegym.registration``).
         reward: See ``EpisodeOptions``; so for all options not named here.
         sandbox: Name of a sandbox backend; ``"auto"``: the first that works here.
-        network: ``"none"``.
+        network: What a sandbox may reach: ``"none"``, a policy's name, or the path of a ``.toml``.
         render_mode: ``"ansi"``: ``render`` returns the transcript; ``"human"``: turns are printed.
         kind: The kind that rows are presented as; ``"Tasks"``: each as its own.
 
@@ -70,12 +70,13 @@ class CodeGymEnv(gym.Env[dict[str, Any], str]):
             max_episode_sec=max_episode_sec,
             command_timeout_sec=command_timeout_sec,
             max_output_chars=max_output_chars,
+            network=network,
         )
         self.render_mode = check_render_mode(render_mode)
         self.tasks = kinds.choose_rows(tasks, kind)
         self.action_space = spaces.action_space()
         self.observation_space = spaces.observation_space(max_steps, max_output_chars)
-        self._session = Session(sandbox, network)
+        self._session = Session(sandbox)
         self._episode: Episode | None = None
 
     @property

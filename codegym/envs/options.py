@@ -9,6 +9,7 @@ from functools import cached_property
 from numbers import Real
 
 from codegym.envs import kinds
+from codegym.envs.network import NONE, Network
 from codegym.envs.rewards import load_reward
 from codegym.envs.tools import Toolbox, load_tools
 from codegym.errors import UsageError
@@ -28,6 +29,7 @@ class EpisodeOptions:
         max_episode_sec: Wall time before truncation, from the end of the reset.
         command_timeout_sec: Wall time of one action's commands.
         max_output_chars: Bound on an observation's ``output``, >= 200.
+        network: What a sandbox may reach: ``"none"``, a policy's name, or the path of a ``.toml``.
     """
 
     kind: str = kinds.BY_ROW
@@ -38,6 +40,7 @@ class EpisodeOptions:
     max_episode_sec: float = 1800.0
     command_timeout_sec: float = 120.0
     max_output_chars: int = 16_000
+    network: str = NONE
 
     def __post_init__(self) -> None:
         """Raise ``UsageError`` where a value is out of its range or a name is unknown."""
@@ -49,7 +52,8 @@ class EpisodeOptions:
         for name in ("max_episode_sec", "command_timeout_sec"):
             value = getattr(self, name)
             _check(_is_number(value) and value > 0, name, value, "a number above 0")
-        _ = self.toolbox, self.reward_function  # a wrong name is told now, not at the first reset
+        # A wrong name is told now, not at the first reset.
+        _ = self.toolbox, self.reward_function, self.reachable
 
     @cached_property
     def toolbox(self) -> Toolbox:
@@ -60,6 +64,11 @@ class EpisodeOptions:
     def reward_function(self) -> Reward:
         """The reward."""
         return load_reward(self.reward)
+
+    @cached_property
+    def reachable(self) -> Network | None:
+        """What a sandbox may reach; None for nothing."""
+        return Network.named(self.network)
 
 
 def _check_whole(name: str, value: int, least: int) -> None:

@@ -7,17 +7,9 @@ from collections.abc import Coroutine
 from typing import Any, TypeVar
 
 from codegym.envs.loop_thread import LoopThread, loop_thread
-from codegym.errors import UsageError
 from codegym.grading.setting import Setting
-from codegym.sandbox import backends
 
 T = TypeVar("T")
-
-
-def check_network(network: str) -> None:
-    """Raise ``UsageError`` for a network policy that is not known."""
-    if network != "none":
-        raise UsageError(f"network: {network!r} is not known; this version has only 'none'")
 
 
 class Session:
@@ -25,20 +17,15 @@ class Session:
 
     Args:
         sandbox: Name of a backend, or ``"auto"``.
-        network: ``"none"``; more comes with a later version.
-
-    Raises:
-        UsageError: An unknown network policy.
     """
 
-    def __init__(self, sandbox: str = "auto", network: str = "none") -> None:
-        check_network(network)
-        self._sandbox, self._network = sandbox, network
+    def __init__(self, sandbox: str = "auto") -> None:
+        self._sandbox = sandbox
         self._loop: LoopThread | None = None
 
     def anew(self) -> Session:
         """Another with the same arguments, which holds nothing yet."""
-        return Session(self._sandbox, self._network)
+        return Session(self._sandbox)
 
     @property
     def inherited(self) -> bool:
@@ -77,7 +64,7 @@ _shared: dict[tuple[int, str], _Shared] = {}
 def _hold(loop: LoopThread, sandbox: str) -> None:
     key = loop.pid, sandbox
     if key not in _shared:
-        _shared[key] = _Shared(Setting(backends.pick(sandbox)))
+        _shared[key] = _Shared(Setting.on(sandbox))
         loop.at_exit(lambda: _close(key))
     _shared[key].holders += 1
 

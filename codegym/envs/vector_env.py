@@ -53,7 +53,6 @@ class CodeGymVectorEnv(VectorEnv[dict[str, Any], Sequence[str], NDArray[Any]]):
         tasks: TaskSource,
         autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
         sandbox: str = "auto",
-        network: str = "none",
         render_mode: str | None = None,
         kind: str = kinds.BY_ROW,
         **options: Any,
@@ -73,7 +72,7 @@ class CodeGymVectorEnv(VectorEnv[dict[str, Any], Sequence[str], NDArray[Any]]):
         )
         self.action_space = batch_space(self.single_action_space, num_envs)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
-        self._session = Session(sandbox, network)
+        self._session = Session(sandbox)
         self._slots = [Slot(self.tasks, self._options) for _ in range(num_envs)]
 
     @property

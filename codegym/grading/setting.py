@@ -22,7 +22,7 @@ from codegym.sandbox.images import build_image
 from codegym.store import LayerStore
 from codegym.tasks import Environment
 from codegym.tasks.sources import environment as environment_named
-from codegym.types import Grade, Image, Manifest, Task, Trajectory, Tree
+from codegym.types import Grade, Image, Manifest, SandboxSpec, Task, Trajectory, Tree
 from codegym.workspace.hiding import unseen_tests
 from codegym.workspace.prepare import Workshop
 from codegym.workspace.seal import LayerSeals
@@ -140,13 +140,17 @@ class Setting:
             future.add_done_callback(_failed)
         return await asyncio.shield(future)
 
-    async def start(self, ready: Ready) -> Sandbox:
+    async def start(self, ready: Ready, spec: SandboxSpec | None = None) -> Sandbox:
         """Start a policy's sandbox, with the services its environment needs.
+
+        Args:
+            ready: The task.
+            spec: In place of ``ready.start_spec``, as where there is a way out.
 
         Raises:
             SandboxError: It did not start. ``TaskError``: a service of the environment did not.
         """
-        box = await self._served(ready, await self.backend.start(ready.start_spec))
+        box = await self._served(ready, await self.backend.start(spec or ready.start_spec))
         self._recordings.soon(ready, box)  # a grade will follow
         return box
 

@@ -14,6 +14,7 @@ from codegym.runs.layout import (
     CHECKPOINTS,
     EPISODES_FILE,
     LOCK_FILE,
+    NETWORK,
     RUN_FILE,
     TRAJECTORIES,
     checkpoint_file,
@@ -54,7 +55,7 @@ class RunFolder:
             undo.callback(WriterLock(path / LOCK_FILE).release)
             self.resumed = self._claim()
             with writing(path):
-                for name in (TRAJECTORIES, CHECKPOINTS):
+                for name in (TRAJECTORIES, CHECKPOINTS, NETWORK):
                     (path / name).mkdir(exist_ok=True)
             self._episodes = undo.enter_context(Journal(path / EPISODES_FILE))
             self._faults: dict[int, Fault] = {}

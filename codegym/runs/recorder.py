@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from codegym.envs.attempt import Listener
 from codegym.envs.checkpoint import Checkpoint
 from codegym.runs.folder import RunFolder
+from codegym.runs.layout import network_file
 from codegym.runs.records import TrajectoryHeader
 from codegym.types import Observation, Task, Turn
 
@@ -28,3 +31,7 @@ class Recorder(Listener):
     def on_checkpoint(self, index: int, checkpoint: Checkpoint) -> None:
         """A long episode can go on from here."""
         self._folder.checkpoint(index, checkpoint)
+
+    def network_log(self, index: int) -> Path | None:
+        """Where an episode's requests are written: more is added where it is played again."""
+        return network_file(self._folder.path, index)

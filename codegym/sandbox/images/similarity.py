@@ -115,7 +115,7 @@ def refusal(name: str, pins: Iterable[Pin], image: Image | None = None) -> str |
         return (
             f"{name} is mirrored by the standard library ({module or asked}), which sandboxes hold"
         )
-    copies = _vendored(image) if image is not None else {}
+    copies = vendored(image) if image is not None else {}
     if asked in copies:
         return f"the image holds a copy of {name} at {copies[asked]}"
     return None
@@ -144,7 +144,7 @@ def _sources(layer: Path) -> Iterator[Path]:
             yield path
 
 
-def _vendored(image: Image) -> dict[str, str]:
+def vendored(image: Image) -> dict[str, str]:
     """Names of what lies in vendor folders, to where."""
     found: dict[str, str] = {}
     for layer in image.layers:
