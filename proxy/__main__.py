@@ -16,20 +16,22 @@ import os
 import sys
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from proxy.guard import GuardedLoop
 
 
-async def run(config: dict[str, Any]) -> None:
+async def run(config: dict[str, Any], loop: GuardedLoop) -> None:
     """Serve until the input ends."""
     from mitmproxy.version import VERSION
 
     from proxy.certificates import strict_options
     from proxy.control import Control
 
-    loop = asyncio.get_running_loop()
     if sys.version_info >= (3, 12):
         loop.set_task_factory(asyncio.eager_task_factory)
-    control = Control(strict_options(config["upstream_ca"]))
+    control = Control(strict_options(config["upstream_ca"]), loop.inner)
     server = await control.serve(Path(config["control"]))
     sys.stdout.write(json.dumps({"ready": True, "mitmproxy": VERSION}) + "\n")
     sys.stdout.flush()
@@ -64,8 +66,9 @@ def main() -> None:
     kept = RotatingFileHandler(config["log"], maxBytes=1 << 20, backupCount=1)
     logging.basicConfig(level=logging.WARNING, handlers=[kept])
     private = frozenset(config["private"])
-    with asyncio.Runner(loop_factory=lambda: GuardedLoop(config["hosts"], private)) as runner:
-        runner.run(run(config))
+    loop = GuardedLoop(config["hosts"], private)
+    with asyncio.Runner(loop_factory=lambda: loop) as runner:
+        runner.run(run(config, loop))
 
 
 if __name__ == "__main__":

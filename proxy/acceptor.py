@@ -44,7 +44,7 @@ class Listener:
             _remove_socket(self._folder)
             os.close(self._folder)
             self._folder = -1
-        self._account.journal.close()
+        self._account.close()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if len(self._bridges) >= self._account.policy.limits.max_connections:

@@ -18,6 +18,7 @@ from mitmproxy.proxy.layers.http import HTTPMode, HttpStream
 from mitmproxy.proxy.server_hooks import ServerConnectionHookData
 
 from .certificates import EpisodeTls
+from .index.service import Index
 from .journal import Journal
 from .names import normalise
 from .rules import (
@@ -38,12 +39,23 @@ _SMALL_BODY_BYTES = 65536
 
 @dataclass(slots=True)
 class Account:
-    """What an episode is allowed, what it used, and where that is written down."""
+    """What an episode is allowed, what it used, and where that is written down.
+
+    Attributes:
+        indexes: For each rule that is as of a date, who answers instead of its hosts.
+    """
 
     policy: Policy
     journal: Journal
     tls: EpisodeTls
     spent: Spent = field(default_factory=Spent)
+    indexes: dict[str, Index] = field(default_factory=dict)
+
+    def close(self) -> None:
+        """End what is under way, and the log; idempotent."""
+        for index in self.indexes.values():
+            index.close()
+        self.journal.close()
 
 
 class Addon:
@@ -57,7 +69,7 @@ class Addon:
     def __init__(self, account: Account, abort: Callable[[], None]) -> None:
         self._account, self._abort = account, abort
         self._tunnel: tuple[str, int] | None = None
-        self._upstream: tuple[str, int] | None = None
+        self._upstream: set[tuple[str, int]] = set()
         self._judged = False
 
     # Before anything can be asked -----------------------------------------------------------
@@ -123,7 +135,11 @@ class Addon:
         if not verdict.allowed:
             _refuse(flow, verdict)
             return
-        self._upstream = self._tunnel
+        if self._account.policy.rule(verdict.rule).as_of:
+            # From here on its origin is one in this process, which asks upstream by itself.
+            address = self._account.indexes[verdict.rule].address
+            request.scheme, (request.host, request.port) = "http", address
+        self._upstream.add((request.host, request.port))
         request.stream = request.method not in BODILESS
 
     def _verdict(self, flow: http.HTTPFlow) -> Verdict:
@@ -145,7 +161,7 @@ class Addon:
             self._note("request", verdict, method=flow.request.method)
             flow.metadata["verdict"] = verdict
             flow.request.trailers = None
-            self._upstream = None
+            self._upstream.clear()
             if flow.request.stream:
                 flow.kill()
             else:
@@ -156,8 +172,9 @@ class Addon:
     def server_connect(self, data: ServerConnectionHookData) -> None:
         """Only to where an allowed request goes, only by TLS."""
         server = data.server
-        expected = self._upstream is not None and server.address == self._upstream
-        if not expected or not server.tls or server.via or server.transport_protocol != "tcp":
+        inner = server.address in [each.address for each in self._account.indexes.values()]
+        expected = server.address in self._upstream and server.tls != inner
+        if not expected or server.via or server.transport_protocol != "tcp":
             server.error = "denied: no request was allowed to go there"
 
     def server_connect_error(self, data: ServerConnectionHookData) -> None:
@@ -166,8 +183,8 @@ class Addon:
 
     def tls_start_server(self, start: tls.TlsData) -> None:
         """TLS to the origin, whose certificate has to be of the tunnel's name."""
-        if self._upstream is not None and start.conn.address == self._upstream:
-            start.conn.sni = self._upstream[0]
+        if start.conn.address in self._upstream:
+            start.conn.sni = start.conn.address[0]
             self._account.tls.tls_start_server(start)
 
     # The answer -----------------------------------------------------------------------------

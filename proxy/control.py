@@ -16,6 +16,9 @@ from .acceptor import Listener
 from .addon import Account
 from .authority import Authority
 from .certificates import EpisodeTls
+from .guard import Serve
+from .index.client import Client
+from .index.opening import Origins, open_indexes
 from .journal import Journal
 from .policy_file import PolicyError, read_policy
 from .rules import Policy
@@ -33,12 +36,21 @@ class Control:
     Commands, one JSON object a line, each answered by one:
         ``{"op": "add", "episode", "folder", "log", "policy", "registries", "certificate", "key"}``
         (the last two to go on with an authority that was made before); the answer has them.
+        Where a rule is as of a date, also ``as_of`` (RFC 3339), and if wanted ``denied`` (names of
+        projects), ``markers`` (strings that no file may have in it) and ``frozen`` (a folder of
+        records, which is answered from instead of upstream). Records are kept in the folder beside
+        the log that is named like it, with the suffix ``.index``.
         ``{"op": "remove", "episode"}`` and ``{"op": "list"}``.
     An answer has ``ok``, and ``error`` where that is false.
+
+    Args:
+        options: mitmproxy's.
+        inner: The event loop's origins within this process.
     """
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: Options, inner: dict[str, Serve]) -> None:
         self._options = options
+        self._origins = Origins(Client.trusting(options.ssl_verify_upstream_trusted_ca), inner)
         self._listeners: dict[str, Listener] = {}
 
     async def serve(self, path: Path) -> asyncio.Server:
@@ -93,9 +105,10 @@ class Control:
         authority = Authority(command.get("certificate", ""), command.get("key", ""))
         account = Account(policy, Journal(Path(command["log"])), EpisodeTls(authority))
         try:
+            account.indexes |= open_indexes(policy, account.journal, command, self._origins)
             listener = Listener(Path(command["folder"]), account, self._options)
-        except OSError:
-            account.journal.close()
+        except (OSError, ValueError):
+            account.close()
             raise
         self._listeners[name] = listener
         try:
@@ -113,13 +126,9 @@ class Control:
 
 def _policy(command: dict[str, Any]) -> Policy:
     try:
-        policy = read_policy(command["policy"], command.get("registries", {}))
+        return read_policy(command["policy"], command.get("registries", {}))
     except PolicyError as error:
         raise RefusedError(f"the policy: {error}") from error
-    if dated := [rule.name for rule in policy.rules if rule.as_of]:
-        # Passing on today's answers instead would hand over what the date is to hide.
-        raise RefusedError(f"rule {dated[0]!r} is as of a date, which this proxy cannot answer yet")
-    return policy
 
 
 def _peer_uid(writer: asyncio.StreamWriter) -> int:

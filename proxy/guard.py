@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import socket
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
+Serve = Callable[[socket.socket], None]
 _TRANSLATED = ipaddress.ip_network("64:ff9b::/32")
 
 
@@ -25,6 +26,20 @@ class GuardedLoop(asyncio.SelectorEventLoop):
     def __init__(self, hosts: Mapping[str, str], private: frozenset[str]) -> None:
         super().__init__()
         self._hosts, self._private = dict(hosts), private
+        #: Origins within this process, by names that no policy and no resolver can have.
+        self.inner: dict[str, Serve] = {}
+
+    async def create_connection(
+        self, protocol_factory: Any, host: Any = None, port: Any = None, **options: Any
+    ) -> Any:
+        """Connect, by a pair of sockets if it is to an origin within this process."""
+        serve = self.inner.get(host)
+        if serve is None:
+            return await super().create_connection(protocol_factory, host, port, **options)
+        theirs, ours = socket.socketpair()
+        ours.bind("")  # to a name that the system gives, as mitmproxy needs one
+        serve(ours)
+        return await super().create_connection(protocol_factory, sock=theirs)
 
     async def getaddrinfo(self, host: Any, port: Any, **options: Any) -> Any:
         """Look a name up, first among the operator's."""

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from .names import NameRefusedError, canonical_path, normalise
-from .rules import Limits, Policy, Rule
+from .rules import BODILESS, Limits, Policy, Rule
 
 #: Kinds of registries that a rule may name instead of hosts.
 REGISTRIES = ("pip", "npm")
@@ -81,12 +81,16 @@ def _rules(entry: dict[str, Any], registries: Mapping[str, Sequence[str]]) -> li
     if entry.get("as_of", "") not in ("", "task"):
         raise PolicyError(f'{where}: as_of: {entry["as_of"]!r} is not "task"')
     as_of = entry.get("as_of", "")
+    if as_of and ("registry" not in entry or not BODILESS.issuperset(methods)):
+        raise PolicyError(f"{where}: as_of: only a registry that is read can be as of a date")
     if "registry" in entry:
         if "ports" in entry:
             raise PolicyError(f"{where}: ports: come from the registry's address")
+        kind = entry["registry"]
         return [
-            Rule(each, (host,), methods, _globs(entry, where, prefix), (port,), as_of)
-            for each, host, port, prefix in _addresses(name, entry["registry"], registries, where)
+            Rule(each, (host,), methods, globs, (port,), as_of, kind, root)
+            for each, host, port, root in _addresses(name, kind, registries, where)
+            for globs in (_globs(entry, where, "" if as_of and "paths" not in entry else root),)
         ]
     hosts = tuple(_host(each, f"{where}: hosts") for each in _strings(entry, "hosts", (), where))
     return [Rule(name, hosts, methods, _globs(entry, where, ""), _ports(entry, where), as_of)]

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+from .index import KINDS
 from .names import NameRefusedError, canonical_path, glob, normalise
 
 #: Methods that carry no body.
@@ -51,6 +52,8 @@ class Rule:
         paths: Globs: ``*`` stays within a segment, ``**`` does not.
         ports: Ports of tunnels.
         as_of: ``"task"`` if what is served is to be as it was at the task's date, else ``""``.
+        registry: The kind of registry that it is, or ``""``.
+        root: Where on its host the registry is: a path without a slash at the end.
     """
 
     name: str
@@ -59,6 +62,14 @@ class Rule:
     paths: tuple[str, ...] = ("/**",)
     ports: tuple[int, ...] = (443,)
     as_of: str = ""
+    registry: str = ""
+    root: str = ""
+
+    def has_path(self, path: str) -> bool:
+        """Whether a canonical path is one of this rule's."""
+        if self.as_of and KINDS[self.registry].ask(self.root, path) is None:
+            return False
+        return any(glob(each).fullmatch(path) for each in self.paths)
 
     def has_host(self, host: str) -> bool:
         """Whether a normalised name is one of this rule's."""
@@ -73,6 +84,10 @@ class Policy:
     rules: tuple[Rule, ...] = ()
     limits: Limits = Limits()
     summary: str = ""
+
+    def rule(self, name: str) -> Rule:
+        """The rule of a name. Raises ``KeyError`` if there is none."""
+        return {rule.name: rule for rule in self.rules}[name]
 
 
 @dataclass(slots=True)
@@ -269,6 +284,6 @@ def _rule_for(rules: Sequence[Rule], facts: Facts) -> Rule:
     if not fitting:
         raise _Denied(f"rule {rules[0].name!r} has the host, but not the method {facts.method!r}")
     for rule in fitting:
-        if any(glob(each).fullmatch(path) for each in rule.paths):
+        if rule.has_path(path):
             return rule
     raise _Denied(f"rule {fitting[0].name!r} has the host, but not the path {path[:100]!r}")

@@ -288,14 +288,3 @@ def test_what_cannot_be_added_says_why(proxy, tmp_path, way):
     with pytest.raises(UsageError, match="No such file"):
         add("", log=tmp_path / "nowhere" / "log")
     assert way.ask().endswith(HELLO)
-
-
-def test_what_is_as_of_a_date_is_refused_as_long_as_nobody_can_answer_it(proxy, tmp_path):
-    from codegym.network import find_policy
-
-    policy, registries = (
-        find_policy("pip-as-of-task"),
-        {"pip": ["https://index.test.example/simple/"]},
-    )
-    with pytest.raises(UsageError, match="as of a date"):
-        proxy.add("x", policy, folder=tmp_path, log=tmp_path / "log", registries=registries)

@@ -31,8 +31,9 @@ def test_registries_are_filled_in():
     text = '[[allow]]\nname = "index"\nregistry = "pip"\npaths = ["/simple/*/"]\nas_of = "task"\n'
     addresses = ["https://index.example/root/", "https://other.example:8443"]
     one, two = read_policy(text, {"pip": addresses}).rules
+    what = {"as_of": "task", "registry": "pip"}
     assert one == Rule(
-        "index", ("index.example",), paths=("/root/simple/*/",), ports=(443,), as_of="task"
+        "index", ("index.example",), paths=("/root/simple/*/",), ports=(443,), root="/root", **what
     )
     assert (two.name, two.hosts, two.ports) == ("index-2", ("other.example",), (8443,))
     assert registries_named(text) == ("pip",)
@@ -85,6 +86,8 @@ def test_registries_are_filled_in():
         (RULE + 'hosts = ["a.example"]\npaths = ["/../a"]', "paths: '/../a'"),
         (RULE + 'hosts = ["a.example"]\npaths = ["/%61"]', "paths: '/%61'"),
         (RULE + 'hosts = ["a.example"]\nas_of = "today"', "as_of: 'today'"),
+        (RULE + 'hosts = ["a.example"]\nas_of = "task"', "only a registry that is read"),
+        (RULE + 'registry = "pip"\nas_of = "task"\nmethods = ["POST"]', "only a registry that is"),
         (RULE + 'registry = "cran"', "registry: 'cran' is not one of pip, npm"),
         (RULE + 'registry = "npm"', "no address of the registry 'npm'"),
         (RULE + 'registry = "pip"\nports = [1]', "ports: come from"),
