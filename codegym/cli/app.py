@@ -18,6 +18,7 @@ from codegym.cli import (
     doctor,
     environment,
     generate,
+    image,
     network,
     proxy,
     redteam,
@@ -93,6 +94,7 @@ app.command("doctor")(doctor.doctor)
 app.command("bench")(bench.bench)
 app.add_typer(tasks.app, name="tasks")
 app.add_typer(environment.app, name="environment")
+app.add_typer(image.app, name="image")
 app.add_typer(cache.app, name="cache")
 app.add_typer(network.app, name="network")
 app.add_typer(serve.app, name="serve")

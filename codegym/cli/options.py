@@ -12,7 +12,12 @@ BUNDLED = "kvlog"
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")]
 Sandbox = Annotated[
-    str, typer.Option("--sandbox", help="Backend: auto, bubblewrap, a plug-in, or module:attr.")
+    str,
+    typer.Option(
+        "--sandbox",
+        help="Backend: auto, bubblewrap, a plug-in, or module:attr; with +dockerfile at its end, "
+        "sandboxes start from what environments' Dockerfiles make.",
+    ),
 ]
 RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder.")]
 EpisodeNumber = Annotated[

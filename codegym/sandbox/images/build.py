@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from codegym.sandbox.base import Backend
-from codegym.sandbox.images.docker import docker_root
+from codegym.sandbox.images.docker import Exported, docker_root
 from codegym.sandbox.images.interpreter import Interpreter
 from codegym.sandbox.images.publishing import publish
 from codegym.sandbox.images.root import BUILDER, build_root, stamp
@@ -75,15 +75,13 @@ async def build_image(
     """
     store = store or LayerStore()
     if environment.image.root == "dockerfile":
-        return await _of_dockerfile(environment, store, progress)
+        made = await docker_root(environment, store, progress)
+        return dockerfile_image(environment, made, store)
     return await _Builder(environment, backend, store, tree, progress).image()
 
 
-async def _of_dockerfile(
-    environment: Environment, store: LayerStore, progress: Callable[[str], None]
-) -> Image:
+def dockerfile_image(environment: Environment, made: Exported, store: LayerStore) -> Image:
     """The image whose one layer was exported from Docker."""
-    made = await docker_root(environment, store, progress)
     env = {**ENV, **made.env, **environment.image.env}
     digest = _hash(made.layer, json.dumps(sorted(env.items())))
     return Image(digest, (store.root / made.layer,), env, f"{VENV}/bin/python")

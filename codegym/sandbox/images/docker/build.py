@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from codegym.errors import DataError, UnavailableError, UsageError
-from codegym.sandbox.images.docker.context import Recipe, recipe
+from codegym.sandbox.images.docker.context import recipe
 from codegym.sandbox.images.docker.engine import engine, explained
 from codegym.sandbox.images.interpreter import PROBE, Interpreter
 from codegym.sandbox.images.wheels import fetch_wheels, pip_layer
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 #: What ``.ci/base-image`` makes.
 DEFAULT_BASE = "codegym-base"
 REPOSITORY = "codegym/environment"
-_LABEL = "codegym.environment"
+_LABEL = "codegym.recipe"
 _SHOWN_LINES = 12
 
 
@@ -75,7 +75,7 @@ async def build_docker_image(
         base_id = await asyncio.to_thread(_base, client, base, progress)
         key = made.key(base_id)
         tag = f"{REPOSITORY}:{environment.name}-{key[:16]}"
-        found = await asyncio.to_thread(_find, client, tag)
+        found = await asyncio.to_thread(_find, client, key, tag)
         if found is not None:
             return found
         began = time.perf_counter()
@@ -84,15 +84,15 @@ async def build_docker_image(
         kept = store or LayerStore()
         wheels = await fetch_wheels(environment.image.requirements, interpreter, kept, progress)
         pip = await asyncio.to_thread(pip_layer, kept)
-        labels = {_LABEL: environment.name}
-        await asyncio.to_thread(
-            _build, client, made, base_id, made.context(wheels, pip), tag, labels, progress
-        )
-        built = await asyncio.to_thread(_find, client, tag)
-        if built is None:
-            raise UnavailableError(f"the engine lost {tag} at once", "Build it again")
-        seconds = time.perf_counter() - began
-        return Built(built.environment, tag, built.id, built.megabytes, seconds)
+        request = {
+            "fileobj": made.context(wheels, pip),
+            "tag": tag,
+            "buildargs": {"BASE": base_id},
+            "labels": {_LABEL: key},
+        }
+        await asyncio.to_thread(_build, client, made.dockerfile, base_id, request, progress)
+        image = await asyncio.to_thread(client.images.get, tag)
+        return _described(tag, image, time.perf_counter() - began)
 
 
 def dockerfile_of(environment: Environment) -> Path:
@@ -112,24 +112,21 @@ def list_docker_images() -> list[Built]:
     """The images in the engine that were built here, by name. Raises ``UnavailableError``."""
     with engine() as client:
         found = client.images.list(filters={"label": _LABEL})
-        return sorted(
-            (_described(tag, image.attrs) for image in found for tag in image.tags),
-            key=lambda one: one.tag,
-        )
+        built = [_described(tag, image) for image in found for tag in image.tags]
+    return sorted(built, key=lambda one: one.tag)
 
 
-def _find(client: DockerClient, tag: str) -> Built | None:
-    from docker.errors import ImageNotFound
+def _find(client: DockerClient, key: str, tag: str) -> Built | None:
+    """The image of a recipe, which other environments may have, too."""
+    for image in client.images.list(filters={"label": f"{_LABEL}={key}"}):
+        image.tag(tag)
+        return _described(tag, image)
+    return None
 
-    try:
-        return _described(tag, client.images.get(tag).attrs)
-    except ImageNotFound:
-        return None
 
-
-def _described(tag: str, attrs: dict[str, Any]) -> Built:
-    labels = (attrs.get("Config") or {}).get("Labels") or attrs.get("Labels") or {}
-    return Built(labels.get(_LABEL, ""), tag, attrs["Id"], attrs["Size"] / 1e6)
+def _described(tag: str, image: Any, seconds: float = 0.0) -> Built:
+    environment = tag.rpartition(":")[2].rpartition("-")[0]
+    return Built(environment, tag, image.id, image.attrs["Size"] / 1e6, seconds)
 
 
 def _base(client: DockerClient, base: str, progress: Callable[[str], None]) -> str:
@@ -182,31 +179,18 @@ def _python(client: DockerClient, base: str, base_id: str) -> Interpreter:
 
 def _build(
     client: DockerClient,
-    made: Recipe,
+    dockerfile: Path,
     base_id: str,
-    context: Any,
-    tag: str,
-    labels: dict[str, str],
+    request: dict[str, Any],
     progress: Callable[[str], None],
 ) -> None:
     told: list[str] = []
     layers: list[str] = []
+    events = client.api.build(
+        **request, custom_context=True, network_mode="none", rm=True, forcerm=True, decode=True
+    )
     try:
-        for line in _lines(
-            client.api.build(
-                fileobj=context,
-                custom_context=True,
-                tag=tag,
-                buildargs={"BASE": base_id},
-                labels=labels,
-                network_mode="none",
-                rm=True,
-                forcerm=True,
-                decode=True,
-            ),
-            made.dockerfile,
-            told,
-        ):
+        for line in _lines(events, dockerfile, told):
             told.append(line)
             layer = re.fullmatch(r" ---> ([0-9a-f]{12})", line)
             if layer:

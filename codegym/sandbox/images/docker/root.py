@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-import secrets
 from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 
 from codegym.sandbox.images.docker.build import DEFAULT_BASE, build_docker_image, dockerfile_of
 from codegym.sandbox.images.docker.context import recipe
 from codegym.sandbox.images.docker.export import Exported, export_docker_image
-from codegym.store import LayerStore
+from codegym.store import LayerStore, replacing
 from codegym.store.cache import refusal_explained
 from codegym.tasks import Environment
 
@@ -29,9 +29,9 @@ async def docker_root(
     """
     record = _record(environment, store)
     if record.is_file():
-        known = json.loads(record.read_text())
-        if store.find(known["layer"]):
-            return Exported(known["layer"], known["env"])
+        known = Exported(**json.loads(record.read_text()))
+        if store.find(known.layer):
+            return known
     return await new_docker_root(environment, store, progress)
 
 
@@ -49,9 +49,8 @@ async def new_docker_root(
     record = _record(environment, store)
     with refusal_explained(record):
         record.parent.mkdir(exist_ok=True)
-        draft = record.with_suffix(f".{secrets.token_hex(6)}")
-        draft.write_text(json.dumps({"layer": exported.layer, "env": dict(exported.env)}))
-        draft.replace(record)
+        with replacing(record) as file:
+            file.write(json.dumps(asdict(exported)).encode())
     return exported
 
 

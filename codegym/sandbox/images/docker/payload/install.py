@@ -1,7 +1,7 @@
 """Makes an image a sandbox's root. Runs in a Docker build, as root, and imports nothing of ours.
 
-Beside it lie ``plan.json``, the lock file, its wheels and pip; all go at the end. Its last line says
-what it refuses.
+Beside it lie ``plan.json``, the lock file, its wheels and pip; all go at the end. What it refuses,
+it says in its last line.
 """
 
 from __future__ import annotations
