@@ -11,7 +11,7 @@ from pathlib import Path
 
 from mitmproxy.options import Options
 
-from .addon import Account
+from .account import Account
 from .bridge import Bridge
 
 SOCKET = "proxy.sock"

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 
 from mitmproxy import http, tls
 from mitmproxy.net.tls import starts_like_tls_record
@@ -17,15 +16,11 @@ from mitmproxy.proxy import layer, layers
 from mitmproxy.proxy.layers.http import HTTPMode, HttpStream
 from mitmproxy.proxy.server_hooks import ServerConnectionHookData
 
-from .certificates import EpisodeTls
-from .index.service import Index
-from .journal import Journal
+from .account import Account
 from .names import normalise
 from .rules import (
     BODILESS,
     Facts,
-    Policy,
-    Spent,
     Verdict,
     decide,
     decide_tls,
@@ -35,27 +30,6 @@ from .rules import (
 _TOKEN = re.compile(rb"[!#$%&'*+.^_`|~0-9a-z-]+")
 #: A body that is announced as larger is not waited for when its request is denied.
 _SMALL_BODY_BYTES = 65536
-
-
-@dataclass(slots=True)
-class Account:
-    """What an episode is allowed, what it used, and where that is written down.
-
-    Attributes:
-        indexes: For each rule that is as of a date, who answers instead of its hosts.
-    """
-
-    policy: Policy
-    journal: Journal
-    tls: EpisodeTls
-    spent: Spent = field(default_factory=Spent)
-    indexes: dict[str, Index] = field(default_factory=dict)
-
-    def close(self) -> None:
-        """End what is under way, and the log; idempotent."""
-        for index in self.indexes.values():
-            index.close()
-        self.journal.close()
 
 
 class Addon:

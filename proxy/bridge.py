@@ -13,7 +13,8 @@ from mitmproxy.proxy import commands, layers
 from mitmproxy.proxy.mode_specs import ProxyMode
 from mitmproxy.proxy.server import LiveConnectionHandler
 
-from .addon import Account, Addon
+from .account import Account
+from .addon import Addon
 
 #: Hooks at which nothing is decided. One that is neither here nor in `Addon` ends the connection.
 _NOTHING_TO_DECIDE = frozenset((

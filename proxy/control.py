@@ -13,12 +13,13 @@ from typing import Any
 from mitmproxy.options import Options
 
 from .acceptor import Listener
-from .addon import Account
+from .account import Account
 from .authority import Authority
 from .certificates import EpisodeTls
 from .guard import Serve
 from .index.client import Client
-from .index.opening import Origins, open_indexes
+from .index.opening import open_indexes
+from .index.store import Upstream
 from .journal import Journal
 from .policy_file import PolicyError, read_policy
 from .rules import Policy
@@ -49,8 +50,8 @@ class Control:
     """
 
     def __init__(self, options: Options, inner: dict[str, Serve]) -> None:
-        self._options = options
-        self._origins = Origins(Client.trusting(options.ssl_verify_upstream_trusted_ca), inner)
+        self._options, self._inner = options, inner
+        self._upstream = Upstream(Client.trusting(options.ssl_verify_upstream_trusted_ca))
         self._listeners: dict[str, Listener] = {}
 
     async def serve(self, path: Path) -> asyncio.Server:
@@ -105,7 +106,7 @@ class Control:
         authority = Authority(command.get("certificate", ""), command.get("key", ""))
         account = Account(policy, Journal(Path(command["log"])), EpisodeTls(authority))
         try:
-            account.indexes |= open_indexes(policy, account.journal, command, self._origins)
+            open_indexes(account, command, self._upstream, self._inner)
             listener = Listener(Path(command["folder"]), account, self._options)
         except (OSError, ValueError):
             account.close()

@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from .names import NameRefusedError, canonical_path, normalise
 from .rules import BODILESS, Limits, Policy, Rule
@@ -88,8 +88,8 @@ def _rules(entry: dict[str, Any], registries: Mapping[str, Sequence[str]]) -> li
             raise PolicyError(f"{where}: ports: come from the registry's address")
         kind = entry["registry"]
         return [
-            Rule(each, (host,), methods, globs, (port,), as_of, kind, root)
-            for each, host, port, root in _addresses(name, kind, registries, where)
+            Rule(each, (host,), methods, globs, (port,), as_of, kind, root, credentials)
+            for each, host, port, root, credentials in _addresses(name, kind, registries, where)
             for globs in (_globs(entry, where, "" if as_of and "paths" not in entry else root),)
         ]
     hosts = tuple(_host(each, f"{where}: hosts") for each in _strings(entry, "hosts", (), where))
@@ -98,8 +98,8 @@ def _rules(entry: dict[str, Any], registries: Mapping[str, Sequence[str]]) -> li
 
 def _addresses(
     name: str, kind: object, registries: Mapping[str, Sequence[str]], where: str
-) -> list[tuple[str, str, int, str]]:
-    """For each address of a registry: the rule's name, host, port and the path's beginning."""
+) -> list[tuple[str, str, int, str, str]]:
+    """For each address of a registry: the rule's name, host, port, path and credentials."""
     if kind not in REGISTRIES:
         raise PolicyError(f"{where}: registry: {kind!r} is not one of {', '.join(REGISTRIES)}")
     given = registries.get(str(kind), ())
@@ -115,7 +115,9 @@ def _addresses(
             raise PolicyError(f"{where}: registry: {kind}'s address: {error}") from error
         if parts.scheme != "https" or "*" in host or "*" in prefix:
             raise PolicyError(f"{where}: registry: {kind}'s address does not begin with https://")
-        found.append((name if number == 1 else f"{name}-{number}", host, port, prefix))
+        each = name if number == 1 else f"{name}-{number}"
+        user, at, _ = parts.netloc.rpartition("@")
+        found.append((each, host, port, prefix, unquote(user) if at else ""))
     return found
 
 

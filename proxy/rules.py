@@ -8,7 +8,7 @@ opened to (CONNECT), the name of its TLS handshake (SNI) and the name in the req
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from .index import KINDS
@@ -54,6 +54,7 @@ class Rule:
         as_of: ``"task"`` if what is served is to be as it was at the task's date, else ``""``.
         registry: The kind of registry that it is, or ``""``.
         root: Where on its host the registry is: a path without a slash at the end.
+        credentials: ``USER:PASSWORD`` for it, or ``""``.
     """
 
     name: str
@@ -64,6 +65,7 @@ class Rule:
     as_of: str = ""
     registry: str = ""
     root: str = ""
+    credentials: str = field(default="", repr=False)
 
     def has_path(self, path: str) -> bool:
         """Whether a canonical path is one of this rule's."""
@@ -92,11 +94,16 @@ class Policy:
 
 @dataclass(slots=True)
 class Spent:
-    """What an episode has used so far, in the units of ``Limits``."""
+    """What an episode has used so far, in the units of ``Limits``.
+
+    Attributes:
+        fetched: Bytes that indexes as of a date fetched for it; as many as it may download.
+    """
 
     requests: int = 0
     uploaded: int = 0
     downloaded: int = 0
+    fetched: int = 0
 
 
 @dataclass(frozen=True, slots=True)

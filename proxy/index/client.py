@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
 from typing import IO, Any
 from urllib.parse import urlsplit
@@ -42,12 +42,12 @@ class Client:
         context.set_alpn_protocols(["http/1.1"])
         return cls(context)
 
-    async def fetch(self, url: str, accept: str, sink: IO[bytes], limit: int) -> int:
+    async def fetch(self, url: str, headers: Mapping[str, str], sink: IO[bytes], limit: int) -> int:
         """Write the answer's body to ``sink``; redirects are not followed.
 
         Args:
             url: An ``https`` address that was checked.
-            accept: The media type that is asked for.
+            headers: What is said besides what every request says.
             sink: Where the body of an answer of 200 is written.
             limit: Bytes that the body may have.
 
@@ -59,12 +59,14 @@ class Client:
         """
         try:
             async with asyncio.timeout(_WHOLE_SEC):
-                return await self._fetch(url, accept, sink, limit)
+                return await self._fetch(url, headers, sink, limit)
         except (OSError, EOFError, h11.RemoteProtocolError) as error:
             why = "no answer in time" if isinstance(error, TimeoutError) else str(error)
             raise UpstreamError(f"{urlsplit(url).hostname}: {why}") from error
 
-    async def _fetch(self, url: str, accept: str, sink: IO[bytes], limit: int) -> int:
+    async def _fetch(
+        self, url: str, headers: Mapping[str, str], sink: IO[bytes], limit: int
+    ) -> int:
         parts = urlsplit(url)
         host, port = parts.hostname or "", parts.port or 443
         async with asyncio.timeout(_SILENT_SEC):
@@ -74,9 +76,9 @@ class Client:
         try:
             connection = h11.Connection(h11.CLIENT)
             target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-            headers = {"Host": parts.netloc, "Accept": accept, "Accept-Encoding": "identity"}
-            headers |= {"User-Agent": "codegym-proxy", "Connection": "close"}
-            asked = h11.Request(method="GET", target=target, headers=list(headers.items()))
+            said = {"Host": parts.netloc, "Accept-Encoding": "identity", "Connection": "close"}
+            said |= {"User-Agent": "codegym-proxy"} | dict(headers)
+            asked = h11.Request(method="GET", target=target, headers=list(said.items()))
             writer.write(
                 (connection.send(asked) or b"") + (connection.send(h11.EndOfMessage()) or b"")
             )

@@ -59,7 +59,6 @@ class Record:
             raise RecordError(f"no record of an index is at {folder}: {error}") from error
         if before != about:
             raise RecordError(f"the record at {folder} is of another index: {before}, not {about}")
-        self.bytes = sum(each.stat().st_size for each in (folder / "files").iterdir())
 
     def project(self, name: str) -> tuple[bool, Any]:
         """Whether a project was asked for before, and what was left of it."""
@@ -92,10 +91,9 @@ class Record:
             finally:
                 Path(file.name).unlink(missing_ok=True)
 
-    def keep_file(self, spooled: Path, digest: str) -> Kept:
+    def keep_file(self, digest: str, spooled: Path) -> Kept:
         """Make a spooled file part of the record."""
         path = self._folder / "files" / digest
-        self.bytes += spooled.stat().st_size
         spooled.rename(path)
         return Kept(path)
 

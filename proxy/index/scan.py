@@ -72,15 +72,15 @@ class Scanner:
         if not self._markers:
             return False
         with path.open("rb") as file:
-            return _Search(self._markers, self._max_bytes).content(file, 0)
+            return _Search(self._markers, self._max_bytes, path.parent).content(file, 0)
 
 
 class _Search:
     """One search, with what is left of its bounds."""
 
-    def __init__(self, markers: list[bytes], max_bytes: int) -> None:
+    def __init__(self, markers: list[bytes], max_bytes: int, folder: Path) -> None:
         self._markers, self._overlap = markers, max(map(len, markers)) - 1
-        self._bytes, self._members = max_bytes, MAX_MEMBERS
+        self._bytes, self._members, self._folder = max_bytes, MAX_MEMBERS, folder
 
     def content(self, file: IO[bytes], depth: int) -> bool:
         """Search bytes as they are, then what they unpack to."""
@@ -107,7 +107,7 @@ class _Search:
         self._members -= 1
         if depth > MAX_DEPTH or self._members < 0:
             raise UnsearchableError("it has more archives in archives, or members, than may be")
-        with tempfile.SpooledTemporaryFile(_CHUNK_BYTES) as copy:
+        with tempfile.SpooledTemporaryFile(_CHUNK_BYTES, dir=str(self._folder)) as copy:
             for chunk in _chunks(part):
                 self._bytes -= len(chunk)
                 if self._bytes < 0:
