@@ -132,7 +132,7 @@ class _Door:
             raise TypeError("a connection is served by a task")
         wire = self._clients[task] = Wire(reader, writer)
         try:
-            await Session(wire, self._host).run()
+            await Session(wire, self._host, _name_of(writer)).run()
         finally:
             del self._clients[task]
 
@@ -150,7 +150,7 @@ class _Door:
         finally:
             self._strangers -= 1
         if not known:
-            self._host.say(f"a client at {writer.get_extra_info('peername')[0]} was refused")
+            self._host.say(f"{_name_of(writer)} does not know the token, or is of another version")
         return known
 
     async def close(self) -> None:
@@ -159,3 +159,8 @@ class _Door:
         for wire in clients.values():
             wire.close()
         await asyncio.gather(*clients, return_exceptions=True)
+
+
+def _name_of(writer: asyncio.StreamWriter) -> str:
+    host, port, *_ = writer.get_extra_info("peername") or ("a client", 0)
+    return f"{host}, port {port},"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 import platform
 import posixpath
 import sys
 import traceback
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,7 +20,7 @@ from codegym.sandbox.base import Backend, Sandbox
 from codegym.sandbox.remote import messages
 from codegym.sandbox.remote.channels import Channel
 from codegym.sandbox.remote.codec import decode, encode
-from codegym.sandbox.remote.wire import Frame, Kind, Messages, Wire, WireError
+from codegym.sandbox.remote.wire import ClosedError, Frame, Kind, Messages, Wire, WireError
 from codegym.server.layers import Layers
 from codegym.server.receiving import RefusedError
 from codegym.server.ways import WayOut
@@ -28,6 +29,7 @@ from codegym.types import Capabilities, Image, SandboxSpec
 _InBox = messages.Shell | messages.Exec | messages.Collect
 
 _MAX_REQUESTS = 1024  # of one client at once
+_MAX_FILES_BYTES = 512 << 20
 _PIECE_SEC = 60.0  # a client that sends a layer and says nothing for so long
 _LAST_WORDS_SEC = 10.0
 
@@ -77,23 +79,27 @@ class _Box:
 
 
 class Session:
-    """Serves one connection that is past the handshake."""
+    """Serves one connection that is past the handshake; ``name`` is for the operator."""
 
-    def __init__(self, wire: Wire, host: Host) -> None:
-        self._wire, self._host = wire, host
+    def __init__(self, wire: Wire, host: Host, name: str) -> None:
+        self._wire, self._host, self._name = wire, host, name
         self._boxes: dict[int, _Box] = {}
         self._channels: dict[int, Channel] = {}
         self._requests: dict[int, asyncio.Task[messages.Reply]] = {}
         self._replying: set[asyncio.Task[None]] = set()
         self._messages = Messages()
+        self._files: dict[str, bytes] = {}
 
     async def run(self) -> None:
         """Serve until the connection ends; then nothing of it is left."""
         try:
             while await self._take(await self._wire.receive()):
                 pass
+        except ClosedError:
+            if self._boxes:
+                self._host.say(f"{self._name} is gone, and so are its {len(self._boxes)} sandboxes")
         except WireError as error:
-            self._host.say(f"a client is gone: {error}")
+            self._host.say(f"{self._name} was cut off: {error}")
         finally:
             self._wire.close()
             await self._stop_all()
@@ -177,17 +183,44 @@ class Session:
         found = {each: await layers.find(each, workspace=False) for each in request.layers}
         workspace = await layers.find(request.workspace, workspace=True)
         missing = tuple(digest for digest, path in found.items() if path is None)
-        if missing or workspace is None:
-            return messages.Missing(missing, workspace is None)
+        self._keep(request.contents)
+        files = tuple(set(request.large.values()) - set(self._files))
+        if missing or workspace is None or files:
+            return messages.Missing(missing, workspace is None, files)
         below = tuple(path for digest in request.layers if (path := found[digest]))
-        layers.watch([*below, workspace])
         async with self._new_box(request.box).used() as box:
             if request.way:
                 box.way = WayOut(self._wire, request.way, self._channels)
                 await box.way.open()
             image = Image(request.image, below, request.image_env, request.python)
-            box.sandbox = await self._host.backend.start(_spec(request, image, workspace, box.way))
+            watching = asyncio.ensure_future(asyncio.to_thread(layers.watch, [*below, workspace]))
+            try:  # meanwhile; nothing is run in it before both are done
+                spec = self._spec(request, image, workspace, box.way)
+                box.sandbox = await self._host.backend.start(spec)
+            finally:
+                await watching
         return messages.Done()
+
+    def _spec(
+        self, request: messages.Start, image: Image, workspace: Path, way: WayOut | None
+    ) -> SandboxSpec:
+        large = {path: self._files[digest] for path, digest in request.large.items()}
+        return SandboxSpec(
+            image=image,
+            workspace=workspace,
+            limits=request.limits,
+            env=request.env,
+            files={**request.files, **large},
+            mount=request.mount,
+            state=request.state,
+            egress=way.socket if way else None,
+        )
+
+    def _keep(self, contents: Sequence[bytes]) -> None:
+        """Remember large files of this client's: most of its sandboxes have the same."""
+        if sum(map(len, (*self._files.values(), *contents))) > _MAX_FILES_BYTES:
+            self._files.clear()
+        self._files |= {hashlib.sha256(data).hexdigest(): data for data in contents}
 
     async def _fork(self, request: messages.Fork) -> None:
         async with self._box(request.box).used() as box:
@@ -271,21 +304,6 @@ class Session:
                 await self._wire.discard()
 
 
-def _spec(
-    request: messages.Start, image: Image, workspace: Path, way: WayOut | None
-) -> SandboxSpec:
-    return SandboxSpec(
-        image=image,
-        workspace=workspace,
-        limits=request.limits,
-        env=request.env,
-        files=request.files,
-        mount=request.mount,
-        state=request.state,
-        egress=way.socket if way else None,
-    )
-
-
 def _there(box: _Box) -> Sandbox:
     if box.sandbox is None:
         raise SandboxError("there is no such sandbox")
@@ -317,7 +335,7 @@ async def _run_in(sandbox: Sandbox, request: _InBox) -> messages.Reply:
 
 def _check_paths(request: messages.Start) -> None:
     """What is laid or mounted inside is named plainly. Raises ``SandboxError``."""
-    for path in (request.mount, *request.files):
+    for path in (request.mount, *request.files, *request.large):
         plain = path.startswith("/") and not path.startswith("//") and "\0" not in path
         if not plain or posixpath.normpath(path) != path or path == "/":
             raise SandboxError(f"{path!r} is no plain absolute path")

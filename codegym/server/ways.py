@@ -12,7 +12,6 @@ from pathlib import Path
 from codegym.sandbox.remote.channels import Channel
 from codegym.sandbox.remote.wire import Kind, Wire
 
-_MOST_AT_ONCE = 64
 _numbers = itertools.count(1)
 
 
@@ -64,9 +63,6 @@ class WayOut:
         self._folder.cleanup()
 
     def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if len(self._open) >= _MOST_AT_ONCE:
-            writer.transport.abort()
-            return
         task = asyncio.ensure_future(self._carry(reader, writer))
         self._open.add(task)
         task.add_done_callback(self._open.discard)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 import platform
 import threading
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from codegym.errors import SandboxError, UnavailableError, UsageError
@@ -25,6 +27,7 @@ _T = TypeVar("_T")
 #: What a server may need beyond a command's own time, or for anything else.
 _GRACE_SEC = 90.0
 _RETRY_SEC = (0.2, 0.5, 1.0, 2.0, 4.0)
+_LARGE_BYTES = 1 << 16
 _ROUNDS = 4  # of starting and sending what is missing; more than two only where layers are pruned
 
 
@@ -93,9 +96,10 @@ class Remote:
         return box
 
     async def _start(self, box: RemoteSandbox, link: Link, way: Way | None) -> None:
-        spec = box.spec
-        layers = [await self._uploads.digest(layer) for layer in spec.image.layers]
-        workspace = await self._uploads.digest(spec.workspace)
+        spec, uploads = box.spec, self._uploads
+        layers = {await uploads.digest(layer): layer for layer in spec.image.layers}
+        workspace = await uploads.digest(spec.workspace)
+        large = {path: _hash(data) for path, data in spec.files.items() if len(data) > _LARGE_BYTES}
         request = messages.Start(
             box=box.number,
             layers=tuple(layers),
@@ -105,7 +109,9 @@ class Remote:
             python=spec.image.python,
             limits=spec.limits,
             env=spec.env,
-            files=spec.files,
+            files={path: data for path, data in spec.files.items() if path not in large},
+            large=large,
+            contents=(),
             mount=spec.mount,
             state=spec.state,
             way=way.number if way else 0,
@@ -114,11 +120,13 @@ class Remote:
             reply = await link.ask(request, _GRACE_SEC)
             if not isinstance(reply, messages.Missing):
                 return
-            for layer, digest in zip(spec.image.layers, layers, strict=True):
-                if digest in reply.layers:
-                    await self._uploads.send(layer, digest, workspace=False)
+            for digest in reply.layers:
+                await uploads.send(layers[digest], digest, workspace=False)
             if reply.workspace:
-                await self._uploads.send(spec.workspace, workspace, workspace=True)
+                await uploads.send(spec.workspace, workspace, workspace=True)
+            wanted = {digest: spec.files[path] for path, digest in large.items()}
+            contents = tuple(wanted[digest] for digest in reply.files)
+            request = replace(request, contents=contents)
         raise SandboxError(f"{self._server.address} loses the layers that it is sent")
 
     async def _reach(self) -> Link:
@@ -238,6 +246,11 @@ class RemoteSandbox(Sandbox):
         if self._stopped:
             raise SandboxError("this sandbox was stopped")
         return await self._link.ask(request, within_sec)
+
+
+@lru_cache(maxsize=64)
+def _hash(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
 
 
 def _apart(ask: Callable[[], Coroutine[Any, Any, _T]]) -> _T:

@@ -26,6 +26,9 @@ class Start:
         box: Its number.
         layers: Digests of the image's layers, topmost first.
         workspace: Digest of the layer below its workspace.
+        files: What is laid into its root, where it is small.
+        large: The same for what is large and often the same: the SHA-256 of each.
+        contents: Those of ``large`` that the server said it lacks; it keeps them for a while.
         way: The number of its way out; 0 for none.
     """
 
@@ -38,6 +41,8 @@ class Start:
     limits: Limits
     env: Mapping[str, str]
     files: Mapping[str, bytes]
+    large: Mapping[str, str]
+    contents: tuple[bytes, ...]
     mount: str
     state: ShellState
     way: int
@@ -151,10 +156,17 @@ class Go:
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """Layers that the server does not have; to be asked again once they were sent."""
+    """What the server does not have; to be asked again once that was sent.
+
+    Attributes:
+        layers: Digests of an image's layers.
+        workspace: Whether it lacks the workspace's.
+        files: Digests of large files.
+    """
 
     layers: tuple[str, ...]
     workspace: bool
+    files: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,6 +35,10 @@ class WireError(ConnectionError):
     """The other side is gone, or does not keep to the protocol: the connection is at its end."""
 
 
+class ClosedError(WireError):
+    """The other side ended the connection, or is out of reach."""
+
+
 class Verdict(IntEnum):
     """What a server says to who connects."""
 
@@ -80,7 +84,7 @@ class Wire:
                 self._writer.write(_FRAME.pack(kind, number, len(data)) + data)
                 await self._writer.drain()
             except OSError as error:
-                raise WireError(str(error) or "the connection is closed") from error
+                raise ClosedError(str(error) or "the connection was closed") from error
 
     async def send_message(self, number: int, data: bytes) -> None:
         """Send a message, other frames between its pieces."""
@@ -99,7 +103,7 @@ class Wire:
             data = await self._reader.readexactly(size) if size else b""
             return Frame(Kind(kind), number, data)
         except (EOFError, OSError) as error:
-            raise WireError("the connection was closed") from error
+            raise ClosedError("the connection was closed") from error
         except ValueError as error:
             raise WireError(f"{error}") from error
 
