@@ -87,6 +87,7 @@ class Proxy:
         self._folder: Path | None = None
         self._owner = os.getpid()
         self._deaths = 0
+        self._ready = True
         self._started = 0.0
 
     def __enter__(self) -> Self:
@@ -101,6 +102,11 @@ class Proxy:
         """The process's id, while there is one."""
         process = self._process
         return process.pid if process is not None and process.poll() is None else None
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the process runs and has all its episodes."""
+        return self._ready and self.pid is not None
 
     def start(self) -> None:
         """Start the process; nothing if it was started. Raises ``SandboxError`` if it cannot."""
@@ -241,6 +247,7 @@ class Proxy:
         process = self._process
         if self._folder is None or process is None or process.poll() is None:
             return
+        self._ready = False
         soon = time.monotonic() - self._started < _SOON_SEC
         self._deaths = self._deaths + 1 if soon else 1
         self._hang_up(process)
@@ -250,6 +257,7 @@ class Proxy:
         for command in self._added.values():
             with contextlib.suppress(UsageError):  # its folder is gone: it has no way out any more
                 self._ask(command)
+        self._ready = True
 
     def _watch(self) -> None:
         """Runs in a thread of its own, until the proxy is stopped."""

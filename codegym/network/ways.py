@@ -12,6 +12,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from codegym.errors import SandboxError
 from codegym.network.install import install
@@ -20,6 +21,8 @@ from codegym.network.policy import NetworkPolicy
 from codegym.network.process import Proxy, ProxyConfig
 
 _SOCKET = "proxy.sock"
+#: How errors begin that only an origin can cause, and no client in a sandbox.
+_NO_TLS = ("Certificate verify failed", "The remote server does not speak TLS")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +82,8 @@ class Way:
 
     @property
     def is_open(self) -> bool:
-        """Whether the proxy runs."""
-        return self._proxy.pid is not None
+        """Whether the proxy runs, and knows of it."""
+        return self._proxy.is_ready
 
     def check(self) -> None:
         """Wait until the proxy runs, where it died. Raises ``SandboxError`` if it will not."""
@@ -98,8 +101,8 @@ class Way:
             for line in lines:
                 record = json.loads(line)
                 host = record["host"]
-                if record["event"] == "upstream" and host in exact:
-                    unreached[host] = record["reason"]
+                if host in exact and (problem := _unreached(record)):
+                    unreached[host] = problem
                 elif record["event"] == "end" and "status" in record:
                     unreached.pop(host, None)
         for host, reason in unreached.items():
@@ -120,6 +123,14 @@ class Way:
             with contextlib.suppress(SandboxError):  # a proxy that is gone serves nobody
                 self._proxy.remove(self._name)
             shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _unreached(record: Mapping[str, Any]) -> str:
+    """Why an origin could not be reached, or is not the one; ``""`` where a line is of another."""
+    if record["event"] == "upstream":
+        return str(record["reason"])
+    error = str(record.get("error", ""))
+    return error if error.startswith(_NO_TLS) else ""
 
 
 class Ways:
