@@ -30,7 +30,7 @@ class _Readable(Protocol):
 
 
 _COMPRESSED: dict[bytes, Callable[[IO[bytes]], _Readable]] = {
-    b"\x1f\x8b": lambda file: gzip.GzipFile(fileobj=file),
+    b"\x1f\x8b": lambda file: gzip.GzipFile(fileobj=file, mode="rb"),
     b"BZh": bz2.BZ2File,
     b"\xfd7zXZ\x00": lzma.LZMAFile,
 }
