@@ -23,7 +23,8 @@ def operated(home, certificates, servers):
     )
     file = home / ".codegym" / "proxy.toml"
     file.write_text(
-        f'upstream_ca = "{certificates["trusted"]}"\nprivate_addresses = {ports}\n[hosts]\n{names}\n'
+        f'upstream_ca = "{certificates["trusted"]}"\n'
+        f"private_addresses = {ports}\n[hosts]\n{names}\n"
     )
     yield home
     with chdir(home):

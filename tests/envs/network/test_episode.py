@@ -120,14 +120,15 @@ async def test_a_proxy_that_is_killed_is_no_way_out_and_then_one_again(
     assert (await episode.step(call("submit"))).info.grade.solved
 
 
-async def test_a_proxy_that_cannot_start_again_is_a_fault_and_no_score(play, policy, the_proxy):
+async def test_a_proxy_that_cannot_start_again_is_a_fault_and_no_score(
+    play, policy, the_proxy, wait_until
+):
     episode = await play(policy())
     program = the_proxy._program
     try:
         the_proxy._program = program.parent / "nowhere.py"
         os.kill(the_proxy.pid, signal.SIGKILL)
-        while the_proxy.pid is not None:
-            await asyncio.sleep(0.01)
+        await asyncio.to_thread(wait_until, lambda: the_proxy.pid is None, "its end")
         result = await episode.step(bash("true"))
     finally:
         the_proxy._program, the_proxy._deaths = program, 0
