@@ -11,7 +11,7 @@ from pathlib import Path
 from codegym.tasks import Environment, load_environment, write_pack
 from codegym.types import Task
 
-_BUNDLED_LOCK = Path(__file__).parent.parent / "environments" / "kvlog" / "requirements.lock"
+_BUNDLED = Path(__file__).parent.parent / "environments" / "kvlog"
 
 _TOML = """\
 name = "tiny"
@@ -180,12 +180,6 @@ _COMMITS: tuple[tuple[str, dict[str, str]], ...] = (
     ),
 )
 
-_DOCKERFILE = """\
-FROM python:3.11-slim
-COPY requirements.lock /tmp/requirements.lock
-RUN python -m venv /opt/venv && /opt/venv/bin/pip install --no-cache-dir -r /tmp/requirements.lock
-"""
-
 
 def git(
     folder: Path, *arguments: str, date: str = "2024-01-01T00:00:00+0000", stdin: str = ""
@@ -249,9 +243,9 @@ def make_tiny_environment(folder: Path) -> Environment:
     """
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "history.fast-export").write_text(_history().export)
-    # The same lock as kvlog's, so that one image serves the tests of both.
-    (folder / "requirements.lock").write_bytes(_BUNDLED_LOCK.read_bytes())
-    (folder / "Dockerfile").write_text(_DOCKERFILE)
+    # The same as kvlog's, so that one image serves the tests of both.
+    (folder / "requirements.lock").write_bytes((_BUNDLED / "requirements.lock").read_bytes())
+    (folder / "Dockerfile").write_bytes((_BUNDLED / "Dockerfile").read_bytes())
     (folder / "README.md").write_text("# tiny\n")
     (folder / "environment.toml").write_text(_TOML.format(head=_history().head))
     return load_environment(folder)

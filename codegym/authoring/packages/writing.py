@@ -10,28 +10,9 @@ from pathlib import Path
 
 from codegym.authoring.packages.gathering import Gathered
 from codegym.authoring.packages.services import Declaration
+from codegym.sandbox.images.docker import DOCKERFILE
 
 GENERATED = "generated"
-
-_DOCKERFILE = """\
-# BASE is any image that has Python 3.11 or later as `python3`.
-ARG BASE
-FROM ${BASE}
-
-COPY requirements.lock /opt/codegym/requirements.lock
-RUN python3 -m venv --without-pip /opt/codegym/venv \\
-    && python3 -m pip --python /opt/codegym/venv/bin/python install \\
-        --no-cache-dir --no-compile --only-binary=:all: --require-hashes \\
-        --requirement /opt/codegym/requirements.lock
-
-RUN useradd --create-home --uid 10001 agent
-USER agent
-WORKDIR /workspace
-
-ENV PATH=/opt/codegym/venv/bin:$PATH \\
-    PYTHONDONTWRITEBYTECODE=1
-"""
-
 
 @dataclass(frozen=True, slots=True)
 class Content:
@@ -59,7 +40,7 @@ def write_folder(folder: Path, content: Content) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "history.fast-export").write_bytes(content.found.history[0])
     (folder / "requirements.lock").write_text(content.lock, encoding="utf-8")
-    (folder / "Dockerfile").write_text(_DOCKERFILE, encoding="utf-8")
+    (folder / "Dockerfile").write_bytes(DOCKERFILE.read_bytes())
     (folder / "README.md").write_text(_readme(content), encoding="utf-8")
     (folder / "environment.toml").write_text(_toml(content), encoding="utf-8")
     for path, file in content.found.generated.items():

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from codegym.errors import DataError, UnavailableError, UsageError
+from codegym.errors import CodeGymError, DataError, UnavailableError, UsageError
 from codegym.sandbox.images.docker.context import recipe
-from codegym.sandbox.images.docker.engine import engine, explained
+from codegym.sandbox.images.docker.engine import NO_SPACE, engine, explained
 from codegym.sandbox.images.interpreter import PROBE, Interpreter
 from codegym.sandbox.images.wheels import fetch_wheels, pip_layer
 from codegym.store import LayerStore
@@ -184,34 +184,50 @@ def _build(
     request: dict[str, Any],
     progress: Callable[[str], None],
 ) -> None:
+    from docker.errors import APIError
+
     told: list[str] = []
     layers: list[str] = []
-    events = client.api.build(
-        **request, custom_context=True, network_mode="none", rm=True, forcerm=True, decode=True
-    )
     try:
-        for line in _lines(events, dockerfile, told):
+        events = client.api.build(
+            **request, custom_context=True, network_mode="none", rm=True, forcerm=True, decode=True
+        )
+        for line in _lines(events):
             told.append(line)
             layer = re.fullmatch(r" ---> ([0-9a-f]{12})", line)
             if layer:
                 layers.append(layer[1])
             elif line.startswith("Step "):
                 progress(line)
+    except APIError as error:  # the file as a whole cannot be read
+        told.append(f"{_ERROR}{error.explanation}")
+        if error.response is not None:
+            error.response.close()
     finally:
         _remove_untagged(client, layers, base_id)
+    if told and told[-1].startswith(_ERROR):
+        raise _failure(dockerfile, told)
 
 
-def _lines(events: Iterator[dict[str, Any]], dockerfile: Path, told: list[str]) -> Iterator[str]:
-    """What the engine prints, line by line; raises its error with the last lines before it."""
+_ERROR = "error: "
+
+
+def _lines(events: Iterator[dict[str, Any]]) -> Iterator[str]:
+    """What the engine prints, line by line; an error is the last."""
     for event in events:
-        if "error" in event:
-            said = str(event["error"])
-            if "no space left on device" in f"{said} {told[-_SHOWN_LINES:]}":
-                raise explained("no space left on device")
-            steps = [line for line in told if line.startswith("Step ")]
-            last = "\n".join(line for line in told[-_SHOWN_LINES:] if not line.startswith(" --->"))
-            raise DataError(dockerfile, f"{steps[-1] if steps else 'it'} failed: {said}\n{last}")
         yield from (line.rstrip() for line in str(event.get("stream", "")).splitlines())
+        if "error" in event:
+            yield f"{_ERROR}{event['error']}"
+
+
+def _failure(dockerfile: Path, told: list[str]) -> CodeGymError:
+    """Whose fault it is, with the step and the last lines before."""
+    lines = [line for line in told if not line.startswith(" --->")][-_SHOWN_LINES:]
+    said = "\n".join(lines)
+    if NO_SPACE in said:
+        return explained(said)
+    steps = [line for line in told if line.startswith("Step ")]
+    return DataError(dockerfile, f"{steps[-1] if steps else 'reading it'} failed:\n{said}")
 
 
 def _remove_untagged(client: DockerClient, layers: list[str], base_id: str) -> None:

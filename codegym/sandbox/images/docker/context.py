@@ -26,7 +26,9 @@ from codegym.tasks import Environment
 from codegym.types import WORKSPACE
 
 _BUILDER = "1"
-_INSTALL = Path(__file__).parent / "payload" / "install.py"
+_PAYLOAD = Path(__file__).parent / "payload"
+#: What an environment's Dockerfile is where it has nothing of its own to say.
+DOCKERFILE = _PAYLOAD / "Dockerfile"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,7 @@ def recipe(environment: Environment, dockerfile: Path) -> Recipe:
         dockerfile,
         {
             "Dockerfile": dockerfile.read_bytes(),
-            "codegym/install.py": _INSTALL.read_bytes(),
+            "codegym/install.py": (_PAYLOAD / "install.py").read_bytes(),
             "codegym/plan.json": json.dumps(plan, sort_keys=True, indent=1).encode(),
             "codegym/requirements.lock": lock,
         },

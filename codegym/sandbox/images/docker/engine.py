@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -12,6 +13,8 @@ from codegym.errors import UnavailableError
 if TYPE_CHECKING:
     from docker import DockerClient
 
+#: How an engine's error ends when its disk is full.
+NO_SPACE = "no space left on device"
 #: A step of a build may be silent for so long.
 _SILENT_SEC = 1800
 
@@ -32,7 +35,8 @@ def engine() -> Iterator[DockerClient]:
             f"the Docker SDK for Python is not installed (no module {error.name})",
             "Run `pip install 'codegym[docker]'`",
         ) from error
-    where = os.environ.get("DOCKER_HOST") or "its usual socket"
+    where = os.environ.get("DOCKER_HOST") or "unix:///var/run/docker.sock"
+    _knock(where)
     try:
         client = docker.from_env(timeout=_SILENT_SEC)
     except DockerException as error:  # it has asked for the version already
@@ -51,12 +55,23 @@ def engine() -> Iterator[DockerClient]:
 
 def explained(said: str) -> UnavailableError:
     """What the engine said, with the mend."""
-    if "no space left on device" in said:
+    if NO_SPACE in said:
         return UnavailableError(
             f"the disk of the Docker engine is full: {said}",
             "`docker system df` says what takes it, `docker system prune` frees what is not used",
         )
     return UnavailableError(f"the Docker engine refused: {said}", "See its log, and `docker info`")
+
+
+def _knock(where: str) -> None:
+    """See whether somebody listens: where nobody does, the SDK leaves a socket open."""
+    if where.startswith("unix://"):
+        with socket.socket(socket.AF_UNIX) as trying:
+            try:
+                trying.connect(where.removeprefix("unix://"))
+            except OSError as error:
+                problem = f"no Docker engine answers at {where}: {error.strerror or error}"
+                raise UnavailableError(problem, _START) from error
 
 
 def _innermost(error: BaseException) -> BaseException:
