@@ -60,7 +60,8 @@ def log(run: RunPath, episode: EpisodeNumber = 0, json: Json = False) -> None:
         return
     told = sum(entry.event == "request" for entry in entries)
     denied = sum(not entry.allowed for entry in entries)
-    console().print(f"policy {safe(policy)}: {counted(told, 'request')}, {denied} denied")
+    summary = f"policy {safe(policy)}: {counted(told, 'request')}, {denied} denied"
+    console().print(summary, soft_wrap=True)
     if entries:
         console().print(_table(entries))
 
