@@ -147,6 +147,7 @@ class Proxy:
         as_of: str | None = None,
         denied: Sequence[str] = (),
         markers: Sequence[str] = (),
+        frozen: Path | None = None,
     ) -> Route:
         """Open an episode's way out.
 
@@ -160,6 +161,8 @@ class Proxy:
             denied: Names that a registry is to have nothing of: the project under test, and its
                 other names.
             markers: Texts of the solution, which nothing that is downloaded may hold.
+            frozen: What registries answered in another episode (its log's path with the suffix
+                ``.index``): it is answered again, and nobody is asked.
 
         Raises:
             UsageError: The policy cannot be used, or the name is taken.
@@ -175,6 +178,7 @@ class Proxy:
             "as_of": as_of,
             "denied": list(denied),
             "markers": list(markers),
+            "frozen": str(frozen.absolute()) if frozen else None,
         }
         with self._lock:
             answer = self._ask(command)

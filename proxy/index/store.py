@@ -139,7 +139,8 @@ class Store:
         """Fetch an address, within what the episode may use, and write that down."""
         spent, most = self._account.spent, self._account.policy.limits.max_download_bytes
         async with self._fetches:
-            if spent.fetched >= most:
+            left = most - spent.fetched
+            if left <= 0:
                 raise UpstreamError("the episode's budget for downloads is spent")
             parts = urlsplit(url)
             headers = {"Accept": accept}
@@ -147,7 +148,7 @@ class Store:
                 encoded = base64.b64encode(self._rule.credentials.encode()).decode()
                 headers["Authorization"] = f"Basic {encoded}"
             try:
-                status = await self._upstream.client.fetch(url, headers, sink, min(limit, most))
+                status = await self._upstream.client.fetch(url, headers, sink, min(limit, left))
             finally:
                 spent.fetched += sink.tell()
         verdict = Verdict(True, self._rule.name, "an index as of a date fetches it")

@@ -55,8 +55,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def do_GET(self):
         self.server.asked.append((self.command, self.path, self.headers.get("Host")))
+        self.server.heads.append(dict(self.headers))
         body, extra, status = b"hello from the origin", "", "200 OK"
-        if self.path == "/redirect":
+        if self.server.pages is not None:
+            page = self.server.pages.get(self.path)
+            status = "200 OK" if page else "404 Not Found"
+            media, body = page(self.headers.get("Accept", "")) if page else ("text/plain", b"")
+            extra = f"Content-Type: {media}\r\nETag: x\r\n"
+        elif self.path == "/redirect":
             status, extra = "302 Found", f"Location: https://{SINK}:{self.server.other}/\r\n"
         elif self.path == "/upgrade":
             status, extra = "101 Switching Protocols", "Connection: upgrade\r\nUpgrade: x\r\n"
@@ -91,7 +97,8 @@ class Origin(http.server.ThreadingHTTPServer):
         self.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self.tls.load_cert_chain(certificate)
         self.port = self.server_address[1]
-        self.accepted, self.asked, self.other = 0, [], 0
+        self.accepted, self.asked, self.heads, self.other = 0, [], [], 0
+        self.pages = None  # a registry has some: for each path a function of what is accepted
         threading.Thread(target=self.serve_forever, args=(0.02,), daemon=True).start()
 
     def get_request(self):
@@ -223,10 +230,20 @@ def servers(certificates):
 
 
 @pytest.fixture(scope="session")
-def config(certificates, servers):
-    """Both are reachable as far as the operator is concerned: only the policy is in the way."""
+def registry(certificates):
+    """An index, and who has its files; for tests to put pages there."""
+    pair = Origin(certificates[ORIGIN]), Origin(certificates[SINK])
+    yield pair
+    for server in pair:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.fixture(scope="session")
+def config(certificates, servers, registry):
+    """All are reachable as far as the operator is concerned: only the policy is in the way."""
     hosts = {ORIGIN: "127.0.0.1", SINK: "127.0.0.1", "private.test.example": "127.0.0.1"}
-    ports = tuple(f"127.0.0.1:{server.port}" for server in servers)
+    ports = tuple(f"127.0.0.1:{server.port}" for server in (*servers, *registry))
     return ProxyConfig(certificates["trusted"], hosts, ports)
 
 
@@ -248,17 +265,17 @@ def opened(servers, tmp_path):
     """Makes ways out; all are closed at the end."""
     made = []
 
-    def make(proxy, text) -> Way:
+    def make(proxy, text, pair=servers, **more) -> Way:
         name = f"{tmp_path.name}-{len(made)}"
         folder = tmp_path / name
-        folder.mkdir()
+        folder.mkdir(exist_ok=True)
         log = tmp_path / f"{name}.jsonl"
         policy = NetworkPolicy(tmp_path / "policy.toml", text, ())
         policy.path.write_text(text)
-        route = proxy.add(name, policy, folder=folder, log=log)
-        for server in servers:
-            server.accepted, server.asked[:] = 0, []
-        made.append(Way(proxy, name, folder, log, route.certificate, *servers))
+        route = proxy.add(name, policy, folder=folder, log=log, **more)
+        for server in pair:
+            server.accepted, server.asked[:], server.heads[:] = 0, [], []
+        made.append(Way(proxy, name, folder, log, route.certificate, *pair))
         return made[-1]
 
     yield make
