@@ -1,0 +1,115 @@
+"""pip in a sandbox, against the package index that this machine's pip is configured with."""
+
+import asyncio
+import ipaddress
+import json
+import os
+import socket
+from contextlib import chdir
+from dataclasses import replace
+from urllib.parse import urlsplit
+
+import pytest
+from proxy_parts import bash, entries, said
+
+from codegym.envs.episode import Episode
+from codegym.envs.network import _refuse_what_pip_holds
+from codegym.envs.options import EpisodeOptions
+from codegym.errors import TaskError, UnavailableError
+from codegym.network.install import install
+from codegym.network.pip_wheel import pip_layer
+from codegym.network.registries import registry_addresses
+from codegym.network.ways import ways
+from codegym.store import LayerStore
+from codegym.types import File
+from codegym.workspace.diff import diff_trees
+
+pytestmark = pytest.mark.network
+
+#: The tiny task's date is the 3rd of January 2024: this was the newest then, and is not any more.
+PACKAGE, THEN, LATER = "six", "1.16.0", "1.17.0"
+IMPORT = f"python -c 'import {PACKAGE}; print({PACKAGE}.__version__)'"
+
+
+@pytest.fixture(scope="module")
+def live(home):
+    """The operator lets the proxy reach the index, wherever it is."""
+    try:
+        install()
+        (address, *_) = registry_addresses(["pip"])["pip"]
+        parts = urlsplit(address)
+        told = socket.getaddrinfo(parts.hostname, parts.port or 443, type=socket.SOCK_STREAM)
+        pip_layer(LayerStore())
+    except (UnavailableError, OSError) as error:
+        if os.environ.get("CI"):
+            raise
+        pytest.skip(f"NO PACKAGE INDEX: {error}")
+    private = sorted(
+        f"{where[0]}:{where[1]}"
+        for *_, where in told
+        if not ipaddress.ip_address(where[0]).is_global
+    )
+    file = home / ".codegym" / "proxy.toml"
+    file.write_text(f"private_addresses = {json.dumps(private)}\n")
+    yield home
+    with chdir(home):
+        ways().close()
+    file.unlink()
+
+
+@pytest.fixture
+async def episode(setting, source, live, tmp_path):
+    options = EpisodeOptions(network="pip-as-of-task")
+    made = Episode(setting, options, tmp_path / "log.jsonl")
+    await made.reset(source.get("tiny-0"))
+    yield made
+    await made.close()
+
+
+async def test_pip_installs_what_there_was_at_the_tasks_date(episode):
+    told = await said(episode, bash(f"pip install {PACKAGE} && {IMPORT}"))
+    assert told.endswith(f"{THEN}\n"), told
+    told = await said(episode, bash(f"python -m pip install {PACKAGE}=={LATER}"))
+    assert "No matching distribution" in told
+    twin = await episode.fork()
+    assert await said(twin, bash(f"{IMPORT}; pip list | grep -c {PACKAGE}")) == f"{THEN}\n1\n"
+    await twin.close()
+
+
+async def test_the_project_under_test_is_nowhere_to_be_had(episode):
+    """It has a name that the index knows, too: only its own task may not see it."""
+    for command in (
+        "install tinycalc",
+        "download tiny",
+        "install tinycalc==0.1.0",
+        "index versions tiny",
+    ):
+        told = await said(episode, bash(f"pip {command}"))
+        assert "No matching distribution" in told, told
+    log = entries(episode._way.log)
+    assert {e["host"] for e in log} == {urlsplit(os_index()).hostname}
+
+
+def os_index():
+    return registry_addresses(["pip"])["pip"][0]
+
+
+def test_an_answer_that_pip_itself_holds_is_refused(live, setting, source):
+    async def ready():
+        return await setting.ready(source.get("tiny-0"))
+
+    plain = asyncio.run(ready())
+    _refuse_what_pip_holds(plain)
+    sources = pip_layer(LayerStore()) / "sources" / "pip" / "_vendor"
+    solved = (sources / "idna" / "core.py").read_bytes()
+    broken = solved.replace(b"return ", b"return not ")
+    start = {**plain.prepared.start_tree, "src/tinycalc/core.py": File(broken)}
+    patch = diff_trees(start, {**start, "src/tinycalc/core.py": File(solved)})
+    task = replace(plain.task, patch=patch)
+    copied = replace(plain, task=task, prepared=replace(plain.prepared, start_tree=start))
+    with pytest.raises(TaskError, match="pip holds the answer"):
+        _refuse_what_pip_holds(copied)
+    named = {**plain.prepared.start_tree, "src/idna/__init__.py": File(b"")}
+    named = replace(plain, prepared=replace(plain.prepared, start_tree=named))
+    with pytest.raises(TaskError, match="a copy of idna"):
+        _refuse_what_pip_holds(named)
