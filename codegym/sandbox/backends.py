@@ -9,17 +9,23 @@ from codegym.errors import UnavailableError, UsageError
 from codegym.sandbox.base import Backend
 from codegym.store import LayerStore
 
-_BUILTIN = {"bubblewrap": "codegym.sandbox.bubblewrap:Bubblewrap"}
-_AUTO = ("bubblewrap",)
-_REMOTE = "remote:"
+_BUILTIN = {
+    "bubblewrap": "codegym.sandbox.bubblewrap:Bubblewrap",
+    "docker": "codegym.sandbox.docker:Docker",
+}
+_AUTO = ("bubblewrap", "docker")
+_REMOTE, _DOCKER = "remote:", "docker:"
+
+_Factory = Callable[[LayerStore | None], Backend]
 
 
 def pick(name: str = "auto", *, store: LayerStore | None = None) -> Backend:
     """Return a backend; call it within a running event loop.
 
     Args:
-        name: A backend's name, ``module:attr``, ``remote:URL`` for those of a server, or
-            ``"auto"``: the first that works here.
+        name: A backend's name, ``module:attr``, ``remote:URL`` for those of a server,
+            ``docker:RUNTIME`` for one of the engine's runtimes, or ``"auto"``: the first that
+            works here.
         store: Where its layers are.
 
     Raises:
@@ -31,7 +37,7 @@ def pick(name: str = "auto", *, store: LayerStore | None = None) -> Backend:
     names = _AUTO if name == "auto" else (name,)
     problems: list[UnavailableError] = []
     for each in names:
-        made = _remote(each) if each.startswith(_REMOTE) else load("sandboxes", each, _BUILTIN)
+        made = _with_argument(each) or load("sandboxes", each, _BUILTIN)
         if not callable(made):
             raise UsageError(f"sandbox {each!r} is not a backend")
         backend = cast("Backend", made(store))
@@ -44,8 +50,14 @@ def pick(name: str = "auto", *, store: LayerStore | None = None) -> Backend:
     raise problems[0]
 
 
-def _remote(name: str) -> Callable[[LayerStore | None], Backend]:
-    """What makes the backend of ``remote:URL``."""
-    from codegym.sandbox.remote import Remote
+def _with_argument(name: str) -> _Factory | None:
+    """What makes the backend of ``remote:URL`` or ``docker:RUNTIME``; None for other names."""
+    if name.startswith(_REMOTE):
+        from codegym.sandbox.remote import Remote
 
-    return lambda store: Remote(name.removeprefix(_REMOTE), store)
+        return lambda store: Remote(name.removeprefix(_REMOTE), store)
+    if name.startswith(_DOCKER):
+        from codegym.sandbox.docker import Docker
+
+        return lambda store: Docker(store, name.removeprefix(_DOCKER))
+    return None

@@ -35,7 +35,7 @@ def shell_command(limits: Limits, *, memory_is_hard: bool, count_processes: bool
             other sandboxes have the same user in the same user namespace.
     """
     loop = LOOP.format(
-        processes=limits.processes if count_processes else "unlimited",
+        processes=limits.processes if count_processes else "hard",
         file_kb=limits.disk_mb << 10,
         data_kb="unlimited" if memory_is_hard else limits.memory_mb << 10,
         open_files=_OPEN_FILES,

@@ -12,10 +12,11 @@ from codegym.types import Change, Manifest, Refusal
 def parse_work(descriptor: int) -> Manifest:
     """Read a report to its end and close it. Raises ``SandboxError`` where it is cut short."""
     with open(descriptor, "rb") as report:
-        return _parse(report)
+        return parse_report(report)
 
 
-def _parse(report: BinaryIO) -> Manifest:
+def parse_report(report: BinaryIO) -> Manifest:
+    """Read a report. Raises ``SandboxError`` where it is cut short."""
     changes: list[Change] = []
     refused: list[Refusal] = []
     for line in iter(report.readline, b""):

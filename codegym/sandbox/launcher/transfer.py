@@ -55,8 +55,8 @@ class Views:
 class Reader:
     """Walks a box's differences and writes the report."""
 
-    def __init__(self, report: BinaryIO) -> None:
-        self._report = report
+    def __init__(self, report: BinaryIO, max_entries: int = MAX_ENTRIES) -> None:
+        self._report, self._max_entries = report, max_entries
         self._bytes = 0
         self._entries = 0
 
@@ -81,7 +81,7 @@ class Reader:
             if name == b".git" and not prefix:
                 continue  # the policy's own history; git never reads it here
             self._entries += 1
-            if self._entries > MAX_ENTRIES:
+            if self._entries > self._max_entries:
                 self._refuse(path, "too many entries")
                 return
             try:
