@@ -50,11 +50,12 @@ def live(home):
         if not ipaddress.ip_address(where[0]).is_global
     )
     file = home / ".codegym" / "proxy.toml"
+    before = file.read_text() if file.exists() else ""  # another module's
     file.write_text(f"private_addresses = {json.dumps(private)}\n")
     yield home
     with chdir(home):
         ways().close()
-    file.unlink()
+    file.write_text(before)
 
 
 @pytest.fixture
@@ -77,21 +78,11 @@ async def test_pip_installs_what_there_was_at_the_tasks_date(episode):
 
 
 async def test_the_project_under_test_is_nowhere_to_be_had(episode):
-    """It has a name that the index knows, too: only its own task may not see it."""
-    for command in (
-        "install tinycalc",
-        "download tiny",
-        "install tinycalc==0.1.0",
-        "index versions tiny",
-    ):
+    for command in ("install tinycalc", "download tiny==0.1.0"):
         told = await said(episode, bash(f"pip {command}"))
         assert "No matching distribution" in told, told
-    log = entries(episode._way.log)
-    assert {e["host"] for e in log} == {urlsplit(os_index()).hostname}
-
-
-def os_index():
-    return registry_addresses(["pip"])["pip"][0]
+    (index, *_) = registry_addresses(["pip"])["pip"]
+    assert {e["host"] for e in entries(episode._way.log)} == {urlsplit(index).hostname}
 
 
 def test_an_answer_that_pip_itself_holds_is_refused(live, setting, source):
