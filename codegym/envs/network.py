@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from codegym.errors import TaskError
+from codegym.errors import TaskError, UsageError
 from codegym.grading.ready import Ready
 from codegym.network.clients import files, variables
 from codegym.network.pip_wheel import pip_layer, wheel_of
@@ -89,7 +89,10 @@ class Network:
             denied=_names(ready),
             markers=_markers(ready.task, ready.prepared.start_tree),
         )
-        return ways().open(self.policy, self._registries, log=log, purpose=purpose)
+        try:
+            return ways().open(self.policy, self._registries, log=log, purpose=purpose)
+        except UsageError as error:  # the policy was checked: it is the task's date that is wrong
+            raise TaskError(ready.task.instance_id, str(error)) from error
 
     def spec(self, spec: SandboxSpec, way: Way) -> SandboxSpec:
         """A sandbox's spec with a way out."""

@@ -25,6 +25,10 @@ class UpstreamError(Exception):
     """The upstream index, or its host of files, did not answer as it has to."""
 
 
+class SpentError(UpstreamError):
+    """The episode has used up what it may fetch."""
+
+
 @dataclass(frozen=True, slots=True)
 class Client:
     """Fetches addresses.

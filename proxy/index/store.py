@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from ..account import Account
 from ..rules import Rule, Verdict
-from .client import Client, UpstreamError
+from .client import Client, SpentError, UpstreamError
 from .kinds import Kind, Listing, Source
 from .record import Kept, Record
 from .scan import Scanner, UnsearchableError
@@ -141,7 +141,7 @@ class Store:
         async with self._fetches:
             left = most - spent.fetched
             if left <= 0:
-                raise UpstreamError("the episode's budget for downloads is spent")
+                raise SpentError("the episode's budget for downloads is spent")
             parts = urlsplit(url)
             headers = {"Accept": accept}
             if url.startswith(f"{self.origin}/") and self._rule.credentials:
