@@ -78,7 +78,13 @@ def client(relayed, tmp_path):
             "npm_config_fetch_retries": "0",
         }
         return subprocess.run(
-            command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=100
+            command,
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=100,
+            check=False,
         )
 
     return run
