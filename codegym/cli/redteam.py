@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -38,6 +39,9 @@ def redteam(
         typer.Option(min=0, help="Attack so many tasks of each environment; 0 for all of them."),
     ] = 1,
     workers: Annotated[int, typer.Option("--workers", "-w", min=1, help="Attacks at once.")] = 2,
+    network: Annotated[
+        str, typer.Option(metavar="POLICY", help="What the sandboxes may reach: a policy.")
+    ] = "none",
     out: Annotated[
         Path | None,
         typer.Option("--out", metavar="DIR", help=f"Write the report there, as {PAGE}."),
@@ -59,7 +63,7 @@ def redteam(
         return
     page = _page(out)
     source = resolve(tasks)
-    report, stopped = _played(list(source), attacks, backend, max_tasks, workers)
+    report, stopped = _played(list(source), attacks, backend, network, max_tasks, workers)
     if page is not None:
         from codegym.redteam.page import render
 
@@ -91,23 +95,31 @@ def _page(out: Path | None) -> Path | None:
 
 
 def _played(
-    tasks: list[Any], attacks: list[Attack], backend: str, max_tasks: int, workers: int
+    tasks: list[Any],
+    attacks: list[Attack],
+    backend: str,
+    network: str,
+    max_tasks: int,
+    workers: int,
 ) -> tuple[Report, bool]:
     """Play them; returns what is known, and whether it was stopped."""
     from codegym.cli.redteam_watch import Watch
     from codegym.redteam import Arena, Report
     from codegym.redteam.choosing import attack_all, choose
+    from codegym.redteam.play import OPTIONS
 
     victims = choose(tasks, max_tasks)
+    options = replace(OPTIONS, network=network)
     made: list[Arena] = []
     with Watch(len(attacks) * len(victims)) as watch:
 
-        def arena(setting: Any, canary: Path) -> Arena:
-            made.append(Arena(setting, canary, workers=workers, told=watch.told))
+        def enter(setting: Any, canary: Path) -> Arena:
+            arena = Arena(setting, canary, workers=workers, told=watch.told, options=options)
+            made.append(arena)
             return made[0]
 
         try:
-            asyncio.run(attack_all(arena, attacks, victims, sandbox=backend, note=watch.note))
+            asyncio.run(attack_all(enter, attacks, victims, sandbox=backend, note=watch.note))
         except KeyboardInterrupt:
             return (made[0].report if made else Report()), True
     return made[0].report, False

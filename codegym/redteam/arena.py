@@ -11,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
+from codegym.envs.options import EpisodeOptions
 from codegym.errors import SandboxError, TaskError
 from codegym.grading.setting import Setting
 from codegym.redteam.attack import (
@@ -21,7 +22,7 @@ from codegym.redteam.attack import (
     Inapplicable,
     Outcome,
 )
-from codegym.redteam.play import PROBE, ExcusedError, Play
+from codegym.redteam.play import OPTIONS, PROBE, ExcusedError, Play
 from codegym.redteam.victim import Victim
 from codegym.types import Grade
 
@@ -157,6 +158,7 @@ class Arena:
         workers: Attacks at once, >= 1.
         attack_sec: Wall time of one attack; past it it is cut off, and has gained nothing.
         told: Called with each result or control as it comes.
+        options: How episodes are played.
     """
 
     def __init__(
@@ -167,7 +169,9 @@ class Arena:
         workers: int = 2,
         attack_sec: float = ATTACK_SEC,
         told: Callable[[Result | Control], None] = lambda _: None,
+        options: EpisodeOptions = OPTIONS,
     ) -> None:
+        self._options = options
         self.report = Report()
         self._open = False
         self._setting, self._canary = setting, canary
@@ -222,7 +226,7 @@ class Arena:
 
     async def _once(self, attack: Attack, victim: Victim) -> Result:
         """Play an attack, cut off where it takes too long."""
-        play = Play(self._setting, victim, self._canary)
+        play = Play(self._setting, victim, self._canary, self._options)
         playing = await self._bounded(play, _play(attack, play), self._attack_sec)
         if playing.cancelled():
             cut = Finding("refused", f"cut off after {self._attack_sec:g} s, nothing gained")
@@ -244,7 +248,7 @@ class Arena:
 
     async def _shows_host(self, victim: Victim) -> bool:
         """Whether a sandbox has the host's files or processes: what breaks things stays out."""
-        play = Play(self._setting, victim, self._canary)
+        play = Play(self._setting, victim, self._canary, self._options)
         try:
             await play.reset()
             there = await play.bash(f"test -e {shlex.quote(str(self._canary))}")
@@ -256,7 +260,10 @@ class Arena:
 
     async def _control(self, victim: Victim) -> Control:
         """Grade the gold patch, played as an agent would."""
-        play, task_id = Play(self._setting, victim, self._canary), victim.task.instance_id
+        play, task_id = (
+            Play(self._setting, victim, self._canary, self._options),
+            victim.task.instance_id,
+        )
         playing = await self._bounded(play, _solve(play), ATTACK_SEC)
         if playing.cancelled():
             return Control(task_id, None, f"cut off after {ATTACK_SEC:g} s")

@@ -13,7 +13,7 @@ from codegym.errors import NotFoundError
 if TYPE_CHECKING:
     from codegym.redteam.play import Play
 
-Family = Literal["git", "leftovers", "grading", "lifecycle"]
+Family = Literal["git", "leftovers", "online", "grading", "lifecycle"]
 #: From what is best to what is worst.
 Outcome = Literal["impossible", "refused", "detected", "succeeded"]
 

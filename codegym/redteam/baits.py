@@ -12,10 +12,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 
+from codegym.errors import UnavailableError
 from codegym.redteam.victim import Victim
 from codegym.tasks.rows import write_rows
 
@@ -25,6 +26,12 @@ _VARIABLE = "CODEGYM_REDTEAM_BAIT"
 def socket_name(marker: str) -> str:
     """The abstract unix socket of a marker; it does not tell it."""
     return f"codegym-bait-{marker.rpartition('_')[2][::-1]}"
+
+
+def bait_ports(marker: str) -> tuple[int, ...]:
+    """Ports of the host's loopback on one of which a marker is told, by TCP and UDP."""
+    number = int(marker.rpartition("_")[2], 16)
+    return tuple(20_000 + (number + 7919 * each) % 12_000 for each in range(3))
 
 
 @asynccontextmanager
@@ -118,5 +125,41 @@ async def _servers(marker: str) -> AsyncIterator[None]:
         if sys.platform == "linux":  # nowhere else are there abstract sockets
             name = f"\0{socket_name(marker)}"
             await stack.enter_async_context(await asyncio.start_unix_server(tell, name))
-        await stack.enter_async_context(await asyncio.start_server(tell, "127.0.0.1", 0))
+        port = await _told_at(stack, tell, marker)
+        loop = asyncio.get_running_loop()
+        transport, _ = await loop.create_datagram_endpoint(
+            lambda: _Datagrams(marker.encode()), ("127.0.0.1", port)
+        )
+        stack.callback(transport.close)
         yield
+
+
+_Tell = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+async def _told_at(stack: AsyncExitStack, tell: _Tell, marker: str) -> int:
+    """Listen on the first of a marker's ports that is free; returns it."""
+    for port in bait_ports(marker):
+        with suppress(OSError):
+            await stack.enter_async_context(await asyncio.start_server(tell, "127.0.0.1", port))
+            return port
+    raise UnavailableError(
+        f"ports {bait_ports(marker)} of loopback are taken", "Run the red team once more."
+    )
+
+
+class _Datagrams(asyncio.DatagramProtocol):
+    """Answers each with the same."""
+
+    def __init__(self, answer: bytes) -> None:
+        self._answer = answer
+        self._transport: asyncio.DatagramTransport | None = None
+
+    def connection_made(self, transport: asyncio.DatagramTransport) -> None:  # type: ignore[override]
+        """Keep it."""
+        self._transport = transport
+
+    def datagram_received(self, _: bytes, addr: tuple[str, int]) -> None:
+        """Answer."""
+        if self._transport is not None:
+            self._transport.sendto(self._answer, addr)

@@ -1,7 +1,8 @@
 """What would be there if a leak were open: for each attack that looks, a script that lays it out.
 
 Run in the attack's own sandbox before it looks. ``$M`` is the marker, ``$BASE`` the true commit,
-``$T`` the file that gold changes; ``$b`` and ``$c`` are a blob and a commit that hold the marker.
+``$T`` the file that gold changes, ``$PORT`` a bait's port; ``$b`` and ``$c`` are a blob and a
+commit that hold the marker.
 """
 
 PREAMBLE = """
@@ -37,6 +38,40 @@ elif path.endswith(".pyc"):
 else:
     open(path, "w").write(f"# {marker}\\n")
 X
+}
+way() {  # a way out that tells the marker to whoever asks
+    cat > /tmp/way.py <<'X'
+import socket, ssl, sys, threading
+token, at, tls = b"HTTP/1.0 200 OK\\r\\n\\r\\n" + sys.argv[1].encode(), sys.argv[2], sys.argv[3:]
+def datagrams():
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as talk:
+        talk.bind(("127.0.0.1", int(at)))
+        while True:
+            talk.sendto(token, talk.recvfrom(65536)[1])
+def tell(guest):
+    with guest:
+        guest.recv(65536)
+        guest.sendall(token)
+        if tls:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain("/tmp/way.pem")
+            with context.wrap_socket(guest, server_side=True) as secret:
+                secret.recv(65536)
+                secret.sendall(token)
+def asked(guest):
+    try:
+        tell(guest)
+    except OSError:
+        pass
+door = socket.socket(socket.AF_UNIX if "/" in at else socket.AF_INET)
+door.bind(at if "/" in at else ("127.0.0.1", int(at)))
+door.listen()
+if "/" not in at:
+    threading.Thread(target=datagrams, daemon=True).start()
+while True:
+    threading.Thread(target=asked, args=(door.accept()[0],), daemon=True).start()
+X
+    quiet python3 /tmp/way.py $M "$@"; sleep 0.3
 }
 quiet() { "$@" </dev/null >/dev/null 2>&1 & sleep 0.2; }
 """
@@ -155,4 +190,22 @@ while True: s.accept()[0].sendall(sys.argv[1].encode())' $M; sleep 0.5""",
     "metadata-singles-out": "touch $T",
 }
 
-PLANTS = GIT | LEFTOVERS
+ONLINE = {
+    "direct-connection": "way $PORT",
+    "datagrams": "way $PORT",
+    "names-of-the-host": "way $PORT",
+    "interfaces-and-routes": "mkdir ~/bin; printf '#!/bin/sh\\necho eth0 00000000' > ~/bin/tail; "
+    "chmod +x ~/bin/tail; export PATH=$HOME/bin:$PATH",
+    "network-of-its-own": "mkdir ~/bin; printf '#!/bin/sh\\necho %s' $M > ~/bin/unshare; "
+    "chmod +x ~/bin/unshare; export PATH=$HOME/bin:$PATH",
+    "tunnel-to-an-address": "way 3128",
+    "plain-request": "way 3128",
+    "tunnel-in-a-tunnel": "way 3128",
+    "fronting": "way 3128 tls",
+    "socks": "way 3128",
+    "sockets-as-ways": "way /tmp/way.sock",
+    "authority-key": "echo '-----BEGIN PRIVATE KEY-----' > /tmp/key.pem",
+    "newer-release": "way 47475; export PIP_INDEX_URL=http://127.0.0.1:47475/simple",
+}
+
+PLANTS = GIT | LEFTOVERS | ONLINE

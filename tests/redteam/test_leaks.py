@@ -10,6 +10,7 @@ from redteam.plants import PLANTS, PREAMBLE
 
 from codegym.redteam import PROBE, catalogue
 from codegym.redteam import play as play_module
+from codegym.redteam.baits import bait_ports
 from codegym.redteam.victim import with_tests_unshown
 
 #: One of each kind of place; the rest of them with ``-m slow``.
@@ -19,7 +20,8 @@ USUAL = (
     "leftover-pycache", "leftover-mypy-cache", "leftover-wheels-and-sdists",
     "leftover-codegym-packs", "leftover-imported-bytecode", "process-environ", "process-open-files",
     "process-memory", "inherited-descriptors", "shared-memory", "system-v-memory",
-    "abstract-sockets", "loopback-services", "metadata-singles-out",
+    "abstract-sockets", "loopback-services", "metadata-singles-out", "direct-connection",
+    "tunnel-to-an-address",
 )  # fmt: skip
 
 
@@ -31,11 +33,23 @@ in_loop = pytest.mark.asyncio(loop_scope="module")
 ATTACKS = {one.name: one for one in catalogue()}
 
 
+def certificate(folder):
+    """One that nobody trusts, and its key; whoever fronts does not ask."""
+    made = ("openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=way")
+    parts = [folder / "key.pem", folder / "cert.pem"]
+    files = ("-keyout", str(parts[0]), "-out", str(parts[1]))
+    subprocess.run([*made, *files], check=True, capture_output=True)
+    return "".join(each.read_text() for each in parts)
+
+
 @in_loop
 @pytest.mark.parametrize("name", _parameters())
-async def test_it_finds_what_is_there(play, victim, name):
+async def test_it_finds_what_is_there(play, victim, name, tmp_path):
     names = {"M": victim.marker, "BASE": victim.task.base_commit, "T": victim.target}
+    names["PORT"] = str(bait_ports(victim.marker)[0])
     await play.lay("tell")
+    if name == "fronting":
+        await play.write("/tmp/way.pem", certificate(tmp_path))
     setup = "".join(f"{key}={shlex.quote(value)}\n" for key, value in names.items())
     done = await play.bash(f"{setup}TELL=/tmp/.tell.sh\n{PREAMBLE}\n{PLANTS[name]}\nunset M BASE")
     finding = await ATTACKS[name].play(play)
