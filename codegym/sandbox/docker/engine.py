@@ -334,6 +334,7 @@ def _plain(found: Any) -> socket.socket:
     if type(raw) is socket.socket:
         copy = raw.dup()
         found.close()
+        raw.close()
         return copy
     ours, theirs = socket.socketpair()
     raw.settimeout(None)
