@@ -44,7 +44,7 @@ class Network:
         self._registries: Mapping[str, Sequence[str]] = registry_addresses(policy.registries)
         policy.check(self._registries)
         self._pip = "pip" in policy.registries
-        self._fit: set[str] = set()
+        self._purposes: dict[str, Purpose] = {}
 
     @classmethod
     def named(cls, name: str) -> Network | None:
@@ -81,18 +81,24 @@ class Network:
             raise
 
     def _open(self, ready: Ready, log: Path | None) -> Way:
-        if self._pip and ready.prepared.digest not in self._fit:
-            _refuse_what_pip_holds(ready)
-            self._fit.add(ready.prepared.digest)
-        purpose = Purpose(
-            as_of=ready.task.created_at or None,
-            denied=_names(ready),
-            markers=_markers(ready.task, ready.prepared.start_tree),
-        )
+        purpose = self._purpose(ready)
         try:
             return ways().open(self.policy, self._registries, log=log, purpose=purpose)
         except UsageError as error:  # the policy was checked: it is the task's date that is wrong
             raise TaskError(ready.task.instance_id, str(error)) from error
+
+    def _purpose(self, ready: Ready) -> Purpose:
+        """What a registry has to know of a task; found once, as a search through its tree is."""
+        key = f"{ready.prepared.digest} {ready.task.created_at} {ready.task.patch}"
+        if key not in self._purposes:
+            if self._pip:
+                _refuse_what_pip_holds(ready)
+            self._purposes[key] = Purpose(
+                as_of=ready.task.created_at or None,
+                denied=_names(ready),
+                markers=_markers(ready.task, ready.prepared.start_tree),
+            )
+        return self._purposes[key]
 
     def spec(self, spec: SandboxSpec, way: Way) -> SandboxSpec:
         """A sandbox's spec with a way out."""
