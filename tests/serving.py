@@ -35,10 +35,10 @@ class Serving:
 
 
 @asynccontextmanager
-async def serving(backend, *, store=None, host="127.0.0.1", max_sandboxes=16, **tls):
+async def serving(backend, *, store=None, host="127.0.0.1", port=0, max_sandboxes=16, **tls):
     """Serve on this loop; the client's ``capabilities`` would wait for it in vain."""
     said, store = [], store or LayerStore()
-    options = Options(host, 0, TOKEN.encode(), max_sandboxes, **tls)
+    options = Options(host, port, TOKEN.encode(), max_sandboxes, **tls)
     async with listening(backend, store, options, said.append) as address:
         yield Serving(address, said, store)
 

@@ -21,6 +21,8 @@ _MEANINGS = {
     "image": "which root and venv each is made of",
     "root": "programs and interpreter, shared by images",
     "venv": "installed packages, shared by images",
+    "layer": "images of those whom `codegym serve sandbox` served",
+    "workspace": "their workspaces",
     "tree": "workspaces as tasks start from them",
     "observed": "workspaces as they are graded, without expected values",
     "recording": "what tests see on solved trees",

@@ -17,7 +17,7 @@ from codegym.grading.runners import runner
 from codegym.grading.services import start_services
 from codegym.grading.trace import scan
 from codegym.sandbox import backends
-from codegym.sandbox.base import Backend, Sandbox
+from codegym.sandbox.base import Backend, Sandbox, Telling
 from codegym.sandbox.images import build_image
 from codegym.store import LayerStore
 from codegym.tasks import Environment
@@ -54,6 +54,8 @@ class Setting:
         root: str = "",
         progress: Callable[[str], None] = _silent,
     ) -> None:
+        if isinstance(backend, Telling):
+            backend.tell(progress)
         self.backend = backend
         self._root = root
         self._store = store or LayerStore()

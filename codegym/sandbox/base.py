@@ -11,7 +11,7 @@ import shlex
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import Protocol, Self, TypeVar
+from typing import Protocol, Self, TypeVar, runtime_checkable
 
 from codegym.types import Capabilities, Change, CommandResult, Manifest, SandboxSpec, ShellState
 
@@ -230,4 +230,13 @@ class Backend(Protocol):
 
     async def close(self) -> None:
         """Stop all sandboxes. Idempotent."""
+        ...
+
+
+@runtime_checkable
+class Telling(Protocol):
+    """A backend that now and then takes long, and says so."""
+
+    def tell(self, progress: Callable[[str], None]) -> None:
+        """Have somebody told, in words, what takes time."""
         ...

@@ -47,7 +47,10 @@ def check(put: Put) -> None:
 
 
 def _problem(entry: Entry, kinds: dict[str, str]) -> str:
-    parts = os.fsencode(entry.path).split(b"/")
+    try:
+        parts, target = os.fsencode(entry.path).split(b"/"), os.fsencode(entry.content)
+    except UnicodeEncodeError:
+        return "no file can have this name"
     if entry.path and any(part in (b"", b".", b"..") for part in parts):
         return "it leads out of the layer, or is no plain name"
     too_long = any(len(part) > _MAX_NAME_BYTES for part in parts)
@@ -61,7 +64,6 @@ def _problem(entry: Entry, kinds: dict[str, str]) -> str:
         case "file":
             return "" if _DIGEST.fullmatch(entry.content) else "it has no digest"
         case "link":
-            target = os.fsencode(entry.content)
             good = 0 < len(target) < _MAX_PATH_BYTES and b"\0" not in target and not entry.size
             return "" if good else "it points nowhere"
         case "folder":

@@ -294,10 +294,12 @@ class Session:
         try:
             await self._host.layers.receive(put, piece)
             reply: messages.Reply = messages.Done()
-        except (RefusedError, CodeGymError) as error:
-            reply = _told(error)
         except TimeoutError as error:
             raise WireError("a layer was broken off") from error
+        except WireError:
+            raise
+        except (RefusedError, CodeGymError, OSError) as error:
+            reply = _told(error)
         await self._wire.send_message(number, encode(reply))
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(_LAST_WORDS_SEC):
@@ -346,7 +348,7 @@ def _told(error: BaseException) -> messages.Failed:
     match error:
         case UnavailableError():
             return messages.Failed(error.problem, error.mend)
-        case CodeGymError() | RefusedError():
+        case CodeGymError() | RefusedError() | OSError():
             return messages.Failed(f"{error}")
     traceback.print_exception(error, file=sys.stderr)
     return messages.Failed(f"an error of the server itself ({type(error).__name__}); it shows more")

@@ -38,11 +38,11 @@ class Server:
 
     async def dial(self) -> Connection:
         """A connection that is past the handshake. Raises ``UnavailableError``."""
-        where = self.address.host, self.address.port
+        where, secure = (self.address.host, self.address.port), trust(self.address)
         try:
             opened = await asyncio.to_thread(socket.create_connection, where, _CONNECT_SEC)
             async with asyncio.timeout(_CONNECT_SEC):
-                return Connection(await self._greet(opened), opened)
+                return Connection(await self._greet(opened, secure), opened)
         except ssl.SSLCertVerificationError as error:
             raise UnavailableError(
                 f"the certificate of {self.address} is not to be trusted: {error.verify_message}",
@@ -59,9 +59,8 @@ class Server:
                 "Start it on that machine: `codegym serve sandbox`",
             ) from error
 
-    async def _greet(self, opened: socket.socket) -> Wire:
+    async def _greet(self, opened: socket.socket, secure: ssl.SSLContext | None) -> Wire:
         notice_loss(opened)
-        secure = trust(self.address)
         reader, writer = await asyncio.open_connection(
             sock=opened, ssl=secure, server_hostname=self.address.host if secure else None
         )

@@ -24,8 +24,9 @@ PIECE = 1 << 16
 MAX_MESSAGE = 256 << 20
 
 _MAGIC = b"codegym-remote"
-_GREETING = struct.Struct(">14sH32s")
-_ANSWER = struct.Struct(">14sH32s32s")
+_NAME = struct.Struct(">14sH")  # both say it first
+_CHALLENGE = struct.Struct(">32s")
+_ANSWER = struct.Struct(">32s32s")
 _VERDICT = struct.Struct(">B32s")
 _FRAME = struct.Struct(">BII")
 _SILENT_SEC, _PROBE_SEC, _PROBES, _UNACKNOWLEDGED_MS = 15, 5, 6, 60_000
@@ -59,6 +60,9 @@ class Kind(IntEnum):
     EOF = 6  # no more of a channel in this direction
     MORE = 7  # so many bytes of a channel were taken
     CLOSE = 8  # a channel, at once
+
+
+_KINDS = frozenset(Kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,14 +102,14 @@ class Wire:
         """The next frame. Raises ``WireError`` at the end, or where there is none."""
         try:
             kind, number, size = _FRAME.unpack(await self._reader.readexactly(_FRAME.size))
-            if size > PIECE:
-                raise WireError(f"a frame of {size} bytes")
+            if size > PIECE or kind not in _KINDS:
+                raise WireError(f"a frame of kind {kind} and {size} bytes")
             data = await self._reader.readexactly(size) if size else b""
-            return Frame(Kind(kind), number, data)
+        except WireError:
+            raise
         except (EOFError, OSError) as error:
             raise ClosedError("the connection was closed") from error
-        except ValueError as error:
-            raise WireError(f"{error}") from error
+        return Frame(Kind(kind), number, data)
 
     async def discard(self) -> None:
         """Take what still comes, so that the other side hears what it was told last."""
@@ -148,11 +152,14 @@ async def welcome(
     reader: asyncio.StreamReader, writer: asyncio.StreamWriter, token: bytes, *, full: bool
 ) -> bool:
     """The server's side of the handshake: whether the client may go on."""
+    magic, version = _NAME.unpack(await reader.readexactly(_NAME.size))
+    if magic != _MAGIC:
+        return False  # nobody who would understand an answer
     own = secrets.token_bytes(32)
-    writer.write(_GREETING.pack(_MAGIC, VERSION, own))
-    magic, version, theirs, proof = _ANSWER.unpack(await reader.readexactly(_ANSWER.size))
+    writer.write(_NAME.pack(_MAGIC, VERSION) + _CHALLENGE.pack(own))
+    theirs, proof = _ANSWER.unpack(await reader.readexactly(_ANSWER.size))
     known = hmac.compare_digest(proof, _proof(token, b"client", own, theirs))
-    if magic != _MAGIC or version != VERSION:
+    if version != VERSION:
         verdict = Verdict.WRONG_VERSION
     elif not known:
         verdict = Verdict.WRONG_TOKEN
@@ -173,12 +180,13 @@ async def introduce(
         WireError: It is no such server, or does not know the token itself.
     """
     try:
-        magic, version, theirs = _GREETING.unpack(await reader.readexactly(_GREETING.size))
+        writer.write(_NAME.pack(_MAGIC, VERSION))
+        magic, version = _NAME.unpack(await reader.readexactly(_NAME.size))
         if magic != _MAGIC:
             raise WireError("it is no sandbox server of CodeGym")
+        (theirs,) = _CHALLENGE.unpack(await reader.readexactly(_CHALLENGE.size))
         own = secrets.token_bytes(32)
-        proof = _proof(token, b"client", theirs, own)
-        writer.write(_ANSWER.pack(_MAGIC, VERSION, own, proof))
+        writer.write(_ANSWER.pack(own, _proof(token, b"client", theirs, own)))
         said, shown = _VERDICT.unpack(await reader.readexactly(_VERDICT.size))
         verdict = Verdict(said)
     except EOFError as error:
