@@ -55,7 +55,8 @@ def resolve(tasks: str | None) -> TaskSource:
     """The task source that a name stands for.
 
     Args:
-        tasks: The name of an environment or pack, ``PATH.jsonl``, or None for all bundled tasks.
+        tasks: The name of an environment or pack, ``PATH.jsonl``, ``curriculum:PATH.toml`` (or the
+            name of a bundled curriculum), or None for all bundled tasks.
 
     Raises:
         UsageError: No such name, or a form that this version has not.
@@ -63,6 +64,11 @@ def resolve(tasks: str | None) -> TaskSource:
     """
     from codegym.tasks import sources
 
+    scheme, _, path = (tasks or "").partition(":")
+    if scheme == "curriculum":
+        from codegym.curriculum import open_curriculum
+
+        return open_curriculum(path)
     return sources.resolve(tasks)
 
 

@@ -70,6 +70,8 @@ def test_bad_options_are_told(make):
     with pytest.raises(NotFoundError, match="no-such-source"):
         make("CodeGym/FixTests-v0", tasks="no-such-source")
     with pytest.raises(UsageError, match="later version"):
+        make("CodeGym/FixTests-v0", tasks="sealed:x")
+    with pytest.raises(NotFoundError, match="no curriculum named 'x'; bundled: adaptive"):
         make("CodeGym/FixTests-v0", tasks="curriculum:x")
 
 

@@ -15,6 +15,7 @@ from codegym.cli import (
     audit,
     cache,
     check,
+    curriculum,
     doctor,
     environment,
     generate,
@@ -94,6 +95,7 @@ app.command("doctor")(doctor.doctor)
 app.command("bench")(bench.bench)
 app.add_typer(tasks.app, name="tasks")
 app.add_typer(environment.app, name="environment")
+app.add_typer(curriculum.app, name="curriculum")
 app.add_typer(image.app, name="image")
 app.add_typer(cache.app, name="cache")
 app.add_typer(network.app, name="network")

@@ -15,7 +15,7 @@ from codegym.envs.episode import Episode
 from codegym.envs.options import EpisodeOptions
 from codegym.envs.session import Session
 from codegym.errors import NotFoundError, TaskError, UsageError
-from codegym.types import StepResult, Task, TaskSource
+from codegym.types import EpisodeResult, StepResult, Task, TaskSource
 
 Step = tuple[dict[str, Any], float, bool, bool, dict[str, Any]]
 RENDER_MODES = ("ansi", "human")
@@ -120,6 +120,8 @@ class CodeGymEnv(gym.Env[dict[str, Any], str]):
             UsageError: There is no running episode.
         """
         result = self._session.run(step_to_float(self._running, action))
+        if result.ended:
+            learn(self.tasks, self._running)
         if self.render_mode == "human":
             turns = self._running.history.turns
             render.show(render.turn_text(len(turns), turns[-1]) + render.ending(result))
@@ -168,6 +170,21 @@ def task_id_of(options: Mapping[str, Any] | None) -> str | None:
 def choose(source: TaskSource, rng: np.random.Generator, task_id: str | None) -> Task:
     """The named task, else one drawn."""
     return source.sample(rng) if task_id is None else source.get(task_id)
+
+
+def learn(source: TaskSource, episode: Episode) -> None:
+    """Tell a source of tasks how an episode ended."""
+    trajectory = episode.trajectory()
+    result = EpisodeResult(
+        index=0,
+        task=episode.task,
+        trajectory=trajectory,
+        grade=episode.final_grade,
+        reward=sum(turn.reward for turn in trajectory.turns),
+        fault=episode.fault,
+        error=episode.error,
+    )
+    source.observe([result])
 
 
 async def step_to_float(episode: Episode, action: str) -> StepResult:

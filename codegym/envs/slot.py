@@ -10,7 +10,7 @@ from gymnasium.utils import seeding
 
 from codegym.envs import spaces
 from codegym.envs.episode import Episode
-from codegym.envs.gym_env import as_step, choose, step_to_float
+from codegym.envs.gym_env import as_step, choose, learn, step_to_float
 from codegym.envs.options import EpisodeOptions
 from codegym.errors import SandboxError, TaskError
 from codegym.grading.setting import Setting
@@ -82,7 +82,10 @@ class Slot:
     async def _act(self, action: str) -> Stepped:
         if self._episode is None or self._unborn is not None:
             return Stepped(self.observation(), 0.0, False, True, self.info())
-        return Stepped(*as_step(await step_to_float(self._episode, action)))
+        result = await step_to_float(self._episode, action)
+        if result.ended:
+            learn(self._source, self._episode)
+        return Stepped(*as_step(result))
 
     def observation(self) -> dict[str, Any]:
         """The newest observation."""

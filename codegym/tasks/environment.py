@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from codegym.errors import DataError, NotFoundError
 from codegym.tasks import environment_file as edge
-from codegym.tasks.edge import first_problem
+from codegym.tasks.toml_file import line_of, read_toml
 from codegym.types import Limits
 
 FILE_NAME = "environment.toml"
@@ -162,28 +158,9 @@ def load_environment(folder: Path) -> Environment:
             says file, line where known, key, and the nearest known key.
     """
     folder = folder.absolute()
-    path = folder / FILE_NAME
-    try:
-        content = path.read_bytes()
-    except (FileNotFoundError, NotADirectoryError):
-        raise DataError(path, "no such file; every environment's folder has one") from None
-    except OSError as error:
-        raise DataError(path, f"cannot be read: {error.strerror}") from error
-    try:
-        text = content.decode("utf-8")
-        raw = tomllib.loads(text)
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise DataError(path, "not UTF-8 text", line=line) from None
-    except tomllib.TOMLDecodeError as error:
-        found = re.search(r"at line (\d+)", str(error))
-        line = int(found.group(1)) if found else text.count("\n") + 1
-        raise DataError(path, f"not TOML: {error}", line=line) from None
-    try:
-        parsed = edge.EnvironmentFile.model_validate(raw)
-    except ValidationError as error:
-        field, problem = first_problem(error, edge.MODELS)
-        raise DataError(path, problem, line=_line_of(text, field), field=field) from None
+    missing = "no such file; every environment's folder has one"
+    path, model = folder / FILE_NAME, edge.EnvironmentFile
+    text, parsed = read_toml(path, model, edge.MODELS, missing=missing)
     return _from_file(folder, text, parsed)
 
 
@@ -195,7 +172,7 @@ def _from_file(folder: Path, text: str, parsed: edge.EnvironmentFile) -> Environ
             return found
         problem = "leads out of the folder" if found.is_file() else f"no such file in {folder}"
         raise DataError(
-            folder / FILE_NAME, f"{name!r}: {problem}", line=_line_of(text, key), field=key
+            folder / FILE_NAME, f"{name!r}: {problem}", line=line_of(text, key), field=key
         )
 
     image, limits = parsed.image, parsed.limits
@@ -257,11 +234,3 @@ def _suite(suite: edge.SuiteTable) -> Suite:
         timeout_sec=suite.timeout_sec,
         projections=tuple((name, tuple(each)) for name, each in suite.projections.items()),
     )
-
-
-def _line_of(text: str, field: str) -> int | None:
-    """Return the line where a key is set, if exactly one line sets a key of that name."""
-    key = [part for part in field.split(".") if not part.isdigit()][-1]
-    pattern = re.compile(rf"^\s*(?:\[+\s*)?['\"]?{re.escape(key)}['\"]?\s*(?:=|\])", re.MULTILINE)
-    found = [text.count("\n", 0, match.start(0)) + 1 for match in pattern.finditer(text)]
-    return found[0] if len(found) == 1 else None

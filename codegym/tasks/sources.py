@@ -18,7 +18,7 @@ _Kind = Literal["environments", "packs"]
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _FORMS = "an environment or a pack by NAME, or PATH.jsonl"
-_LATER = {"sealed": "sealed packs", "curriculum": "curricula"}
+_LATER = {"sealed": "sealed packs"}
 
 
 def environments() -> dict[str, Environment]:
@@ -66,6 +66,11 @@ def resolve(tasks: str | None) -> TaskFile | Joined:
     if colon and scheme in _LATER:
         raise UsageError(
             f"{tasks!r}: {_LATER[scheme]} come with a later version of CodeGym; use {_FORMS}"
+        )
+    if scheme == "curriculum":
+        raise UsageError(
+            f"{tasks!r}: a curriculum draws from other sources, which are wanted here; "
+            "its spec names them. `codegym curriculum` is about curricula themselves"
         )
     if tasks.endswith(".jsonl"):
         path = Path(tasks).expanduser().absolute()

@@ -141,10 +141,26 @@ class TaskSource(Protocol):
 
 
 class TaskSampler(Protocol):
-    """Chooses tasks from a pool; a curriculum's heart."""
+    """Chooses tasks from a pool; a curriculum's heart.
 
-    def sample(self, pool: Sequence[Task], n: int) -> list[Task]:
-        """Draw ``n`` tasks."""
+    Its state follows from what it observed, in order: several processes that observe the same
+    outcomes draw alike.
+    """
+
+    def sample(
+        self, pool: Sequence[Task], n: int, *, rng: np.random.Generator | None = None
+    ) -> list[Task]:
+        """Draw tasks.
+
+        Args:
+            pool: What to draw from; not empty. The same object from call to call where the same
+                tasks are meant, so that what was made of it can be kept.
+            n: How many, >= 0.
+            rng: Where all chance comes from; None: from the sampler's own, which is in its state.
+
+        Returns:
+            ``n`` tasks of the pool, none twice where it has that many.
+        """
         ...
 
     def observe(self, group: Sequence[EpisodeResult]) -> None:

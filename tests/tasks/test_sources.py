@@ -152,7 +152,7 @@ def test_rows_of_an_environment_that_is_not_there(tiny: Environment, tmp_path: P
     ("tasks", "problem"),
     [
         ("sealed:x", "sealed packs come with a later version"),
-        ("curriculum:x", "curricula come with a later version"),
+        ("curriculum:x", "a curriculum draws from other sources"),
         ("a/b", "no task source; use an environment or a pack by NAME, or PATH.jsonl"),
         ("", "no task source"),
         ("../tiny", "no task source"),

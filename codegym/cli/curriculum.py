@@ -1,0 +1,119 @@
+"""``codegym curriculum``: which tasks a learner is given, and why."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from codegym.cli.options import Json
+from codegym.cli.output import console, print_json, safe
+from codegym.errors import NotFoundError
+
+if TYPE_CHECKING:
+    from codegym.curriculum.simulation import Compared
+    from codegym.types import TaskSampler
+
+SpecName = Annotated[
+    str, typer.Argument(metavar="SPEC", help="PATH.toml, or the name of a bundled curriculum.")
+]
+Seed = Annotated[int, typer.Option(min=0, help="Decides what is drawn.")]
+
+app = typer.Typer(
+    help="Choose which tasks a learner is given.", no_args_is_help=True, rich_markup_mode=None
+)
+
+
+@app.command()
+def sample(
+    spec: SpecName,
+    count: Annotated[int, typer.Option("--count", "-n", min=1, help="Tasks drawn.")] = 16,
+    seed: Seed = 0,
+    json: Json = False,
+) -> None:
+    """Draw tasks as an env would, with what is expected of each; nothing is played."""
+    import numpy as np
+
+    from codegym.curriculum import open_curriculum
+
+    curriculum = open_curriculum(spec)
+    drawn = curriculum.draw(count, np.random.default_rng(seed))
+    told = curriculum.expectations(drawn)
+    if json:
+        print_json({"digest": curriculum.digest, "tasks": told})
+        return
+    out = console()
+    for each in told:
+        out.print(
+            f"{safe(each.task_id):<28} {each.chance:5.1%} expected ({each.low:.0%} to "
+            f"{each.high:.0%}), {each.solved} of {each.episodes} solved",
+            soft_wrap=True,
+        )
+
+
+@app.command()
+def simulate(
+    specs: Annotated[
+        list[str], typer.Argument(metavar="SPEC...", help="Curricula whose samplers are compared.")
+    ],
+    learner: Annotated[
+        str, typer.Option(help="irt, irt-success, irt-constant, or grpo: what learns, and how.")
+    ] = "irt",
+    seeds: Annotated[int, typer.Option(min=2, help="Worlds, the same for all samplers.")] = 12,
+    seed: Annotated[int, typer.Option(min=0, help="The first of the seeds.")] = 0,
+    labels: Annotated[
+        float, typer.Option(min=0, max=1, help="Correlation of labelled and true difficulty.")
+    ] = 0.35,
+    pools: Annotated[str, typer.Option(help="easy, balanced, hard; separated by commas.")] = (
+        "easy,balanced,hard"
+    ),
+    json: Json = False,
+) -> None:
+    """Compare samplers on made-up tasks, with learners that get better.
+
+    `ratio` is how many rollouts uniform drawing needs for the same success on tasks held out, by
+    those that the sampler needs; every rollout counts, whatever it was for.
+    """
+    from codegym.curriculum.simulation import LEARNERS, POOLS, Setup, compare
+
+    chosen = [name.strip() for name in pools.split(",")]
+    for what, name, known in (
+        ("learner", learner, LEARNERS),
+        *(("pool", name, POOLS) for name in chosen),
+    ):
+        if name not in known:
+            raise NotFoundError(what, name, known, f"there are: {', '.join(known)}")
+    setup = Setup(learner, labels, range(seed, seed + seeds))
+    results: list[Compared] = []
+    screen = console(stderr=json)
+    for result in compare(_samplers(specs), setup, chosen):
+        results.append(result)
+        low, high = result.ci95
+        screen.print(
+            f"{result.pool:<9} {result.sampler:<16} {result.ratio:5.2f} times uniform "
+            f"(95 % {low:.2f} to {high:.2f}), {result.rollouts:7.0f} rollouts, "
+            f"{result.effective:.2f} of the groups informative",
+            soft_wrap=True,
+        )
+    if json:
+        found = {pool: {r.sampler: r for r in results if r.pool == pool} for pool in chosen}
+        about = {"learner": learner, "labels": labels, "seeds": seeds, "first_seed": seed}
+        print_json({**about, "pools": found})
+
+
+def _samplers(specs: list[str]) -> dict[str, Any]:
+    """What makes each spec's sampler, by its name; by the spec's where that is taken."""
+    from codegym.curriculum import Spec, load_spec
+    from codegym.curriculum.samplers import load_sampler
+
+    def maker(spec: Spec) -> Any:
+        def make(seed: int) -> TaskSampler:
+            return load_sampler(spec.sampler, spec.options, seed=seed)
+
+        make(0)  # what is wrong with it is told at once
+        return make
+
+    found: dict[str, Any] = {}
+    for spec in map(load_spec, specs):
+        found[spec.name if spec.sampler in found else spec.sampler] = maker(spec)
+    return found

@@ -1,0 +1,153 @@
+"""Draws tasks within a spec's quotas and caps, whatever the sampler."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from codegym.curriculum.features import category_of, operator_of
+from codegym.curriculum.spec import Spec
+from codegym.errors import DataError, NotFoundError
+from codegym.types import Task, TaskSampler
+
+#: A single task is one of so many, so that quotas and caps hold on average.
+BLOCK: Final = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The tasks of one quota, or of all that have none, and their share of what is drawn."""
+
+    name: str
+    tasks: tuple[Task, ...]
+    share: float
+
+
+class Drawing:
+    """A pool in parts.
+
+    Args:
+        spec: Its quotas, caps and category.
+        pool: The tasks; not empty.
+
+    Raises:
+        DataError: A quota or a cap cannot be met by this pool.
+    """
+
+    def __init__(self, spec: Spec, pool: Sequence[Task]) -> None:
+        self._spec = spec
+        self._caps: Sequence[tuple[float, Callable[[Task], str]]] = [
+            (cap, of)
+            for cap, of in (
+                (spec.operator_cap, operator_of),
+                (spec.environment_cap, lambda task: task.environment),
+            )
+            if cap < 1.0
+        ]
+        self.parts = _parts(spec, pool)
+        for part in self.parts:
+            self._check_caps(part)
+
+    def draw(self, sampler: TaskSampler, n: int, rng: np.random.Generator) -> list[Task]:
+        """Draw ``n`` tasks; of each part its share, rounded up or down by chance."""
+        drawn: list[Task] = []
+        for part, count in zip(self.parts, _counts(self.parts, n, rng), strict=True):
+            drawn += self._of_part(part, sampler, count, rng)
+        return [drawn[place] for place in rng.permutation(len(drawn))]
+
+    def one(self, sampler: TaskSampler, rng: np.random.Generator) -> Task:
+        """Draw one task."""
+        return self.draw(sampler, BLOCK, rng)[0]
+
+    def _of_part(
+        self, part: Part, sampler: TaskSampler, n: int, rng: np.random.Generator
+    ) -> list[Task]:
+        if not self._caps or n == 0:
+            return sampler.sample(part.tasks, n, rng=rng) if n else []
+        taken: list[Task] = []
+        counts = [Counter[str]() for _ in self._caps]
+        limits = [max(1, math.ceil(cap * n - 1e-9)) for cap, _ in self._caps]
+
+        def fits(task: Task) -> bool:
+            return all(
+                count[of(task)] < limit
+                for (_, of), count, limit in zip(self._caps, counts, limits, strict=True)
+            )
+
+        pool: Sequence[Task] = part.tasks
+        while len(taken) < n:
+            for task in sampler.sample(pool, n - len(taken), rng=rng):
+                if fits(task):
+                    taken.append(task)
+                    for (_, of), count in zip(self._caps, counts, strict=True):
+                        count[of(task)] += 1
+            pool = _left(part.tasks, taken, fits)
+            if not pool and len(taken) < n:
+                raise DataError(self._spec.path, _too_tight(part, n, len(taken)), field="caps")
+        return taken
+
+    def _check_caps(self, part: Part) -> None:
+        for cap, of in self._caps:
+            groups = len({of(task) for task in part.tasks})
+            if groups * cap < 1.0 - 1e-9:
+                problem = (
+                    f"a cap of {cap:g} cannot be met: the tasks of {part.name} are of {groups} "
+                    f"kinds; {1 / groups:.3g} is the least"
+                )
+                raise DataError(self._spec.path, problem, field="caps")
+
+
+def _left(
+    tasks: Sequence[Task], taken: Sequence[Task], fits: Callable[[Task], bool]
+) -> tuple[Task, ...]:
+    """What may still be taken: tasks that were not; where there is none, those again."""
+    gone = {task.instance_id for task in taken}
+    fitting = [task for task in tasks if fits(task)]
+    return tuple([task for task in fitting if task.instance_id not in gone] or fitting)
+
+
+def _too_tight(part: Part, n: int, got: int) -> str:
+    return (
+        f"the caps together let in {got} of {n} tasks of {part.name}; raise one, or draw from "
+        "more operators and environments"
+    )
+
+
+def _counts(parts: Sequence[Part], n: int, rng: np.random.Generator) -> list[int]:
+    """Shares of ``n`` as whole numbers that add up to it; each is off by less than one."""
+    edges = np.concatenate([[0.0], np.cumsum([part.share for part in parts])]) * n
+    edges[-1] = n
+    marks = np.floor(edges + rng.random())
+    return [int(count) for count in np.diff(marks)]
+
+
+def _parts(spec: Spec, pool: Sequence[Task]) -> list[Part]:
+    if not spec.quotas:
+        return [Part("the pool", tuple(pool), 1.0)]
+    by_name: dict[str, list[Task]] = {}
+    for task in pool:
+        by_name.setdefault(category_of(task, spec.category), []).append(task)
+    for name in spec.quotas:
+        if name not in by_name:
+            hint = f"the pool has: {', '.join(sorted(by_name))}"
+            problem = str(NotFoundError(spec.category, name, by_name, hint))
+            raise DataError(spec.path, problem, field="quotas")
+    parts = [Part(name, tuple(by_name.pop(name)), share) for name, share in spec.quotas.items()]
+    return [*parts, *_rest(spec, by_name)]
+
+
+def _rest(spec: Spec, others: Mapping[str, Sequence[Task]]) -> list[Part]:
+    """The categories without a quota, as one part."""
+    share = 1.0 - sum(spec.quotas.values())
+    if share < 1e-9:
+        return []
+    tasks = tuple(task for each in others.values() for task in each)
+    if not tasks:
+        problem = f"add up to {1 - share:g}, and no other {spec.category} is there for the rest"
+        raise DataError(spec.path, problem, field="quotas")
+    return [Part("the rest", tasks, share)]
