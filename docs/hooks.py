@@ -17,16 +17,25 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
 
 
 def operators() -> str:
-    """All operators of mutation that come with CodeGym, as a table."""
-    from codegym.mutation.operators.registry import BUILTIN
-    from codegym.plugins import load
+    """All operators of mutation that come with CodeGym, as a table: a row for each meaning."""
+    from codegym.mutation.operators import BUILTIN, CATALOGUE
 
-    rows = []
-    for name in BUILTIN:
-        found: Any = load("operators", name, BUILTIN)
-        said = " ".join((inspect.getdoc(found.find) or "").split()).replace("``", "`")
-        rows.append(f"| `{name}` | {found.kind} | {found.tier} | {said} |")
-    return "\n".join(["\n| operator | makes | tier | what it does |", "|---|---|---|---|", *rows])
+    languages: dict[str, list[str]] = {}
+    for full in BUILTIN:
+        language, _, name = full.partition(".")
+        languages.setdefault(name, []).append(language)
+    rows = [
+        f"| `{name}` | {one.kind} | {one.tier} | {_escaped(one.says)} | "
+        f"{', '.join(languages[name])} |"
+        for name, one in CATALOGUE.items()
+    ]
+    head = ["\n| operator | makes | tier | what it does | languages |", "|---|---|---|---|---|"]
+    return "\n".join([*head, *rows])
+
+
+def _escaped(text: str) -> str:
+    """Text that can stand in a cell."""
+    return text.replace("|", "\\|")
 
 
 def reference() -> str:
@@ -81,7 +90,7 @@ def _spaced(value: str) -> str:
 
 def _cell(parameter: Any) -> str:
     """Help and default, on one line of a table."""
-    text = " ".join((getattr(parameter, "help", "") or "").split()).replace("|", "\\|")
+    text = _escaped(" ".join((getattr(parameter, "help", "") or "").split()))
     default = parameter.default
     plain = (
         isinstance(default, str | int | float) and not isinstance(default, bool) and default != ""

@@ -21,10 +21,13 @@ from codegym.mutation.trial import UNFIT, Reason, Trial
 from codegym.mutation.trying import Trying
 from codegym.sandbox.images import shared_functions
 from codegym.store import LayerStore
-from codegym.syntax import Parsed
+from codegym.syntax import Parsed, grammar
 from codegym.tasks import Environment
 from codegym.types import Task, Tree
 from codegym.workspace.history import open_history
+
+#: The language of the tests that runners of ours run.
+_RUNS = {"pytest": "python"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +86,14 @@ async def generate(
         store: Keeps what runs showed.
 
     Raises:
-        UsageError: There is nothing to mutate, or a suite does not pass.
+        NotFoundError: There is no such language.
+        UsageError: There is nothing to mutate, a suite does not pass, or its runner is of another
+            language.
         SandboxError: The infrastructure broke, more than once.
         DataError: The environment is broken.
         UnavailableError: This machine lacks something.
     """
+    _can_run(environment)
     began = time.perf_counter()
     kept = store or LayerStore()
     progress.note(f"looking for edits in {environment.name}")
@@ -115,6 +121,19 @@ async def generate(
         operators=dict(sorted(gathering.operators.items())),
         seconds=time.perf_counter() - began,
     )
+
+
+def _can_run(environment: Environment) -> None:
+    """Refuse an environment whose edits none of its suites could notice."""
+    language = environment.language
+    grammar(language)  # it is one that is known
+    named = sorted({suite.runner for suite in environment.suites})
+    if all(_RUNS.get(one, language) != language for one in named):
+        raise UsageError(
+            f"{environment.name} is written in {language}, and {', '.join(named)} runs the tests "
+            f"of {_RUNS[named[0]]}: edits of {language} cannot be tried yet. Name a runner of your "
+            f"own in {environment.folder}/environment.toml"
+        )
 
 
 async def _baselines(

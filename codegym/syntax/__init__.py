@@ -1,18 +1,20 @@
 """Source text as trees: parsing, places in them, and edits of bytes. Never string offsets."""
 
 from codegym.syntax.edits import Edit, apply_edits, changes
-from codegym.syntax.languages import Grammar, grammar, language_of
+from codegym.syntax.languages import GRAMMARS, Grammar, grammar, language_of, load_language
 from codegym.syntax.parsing import Parsed, parse, reparse
 from codegym.syntax.places import (
     ancestors,
     descendants,
     function_at,
+    is_inert,
     qualified_name,
     statement_at,
     walk,
 )
 
 __all__ = [
+    "GRAMMARS",
     "Edit",
     "Grammar",
     "Parsed",
@@ -22,7 +24,9 @@ __all__ = [
     "descendants",
     "function_at",
     "grammar",
+    "is_inert",
     "language_of",
+    "load_language",
     "parse",
     "qualified_name",
     "reparse",

@@ -44,6 +44,12 @@ def ancestors(node: Node) -> Iterator[Node]:
         current = current.parent
 
 
+def is_inert(node: Node, language: str) -> bool:
+    """Whether a node does nothing when it runs: it is part of a type, an import or the like."""
+    wanted = grammar(language).inert
+    return node.type in wanted or any(around.type in wanted for around in ancestors(node))
+
+
 def function_at(parsed: Parsed, start: int, end: int) -> Node | None:
     """The innermost function that has a span of bytes, or None."""
     wanted = grammar(parsed.language).functions
@@ -69,7 +75,21 @@ def qualified_name(parsed: Parsed, node: Node) -> str:
     current: Node | None = node
     while current is not None:
         if current.type in kinds.functions | kinds.classes:
-            name = current.child_by_field_name("name")
+            name = _name(current)
             names.append("?" if name is None else parsed.text(name).decode(errors="replace"))
         current = current.parent
     return ".".join(reversed(names))
+
+
+def _name(node: Node) -> Node | None:
+    """The name of a function or a class, wherever its grammar has it."""
+    for field in ("name", "declarator", "type"):  # C has it in the declarator, Rust's impl as type
+        found = node.child_by_field_name(field)
+        while found is not None and (inner := found.child_by_field_name("declarator")) is not None:
+            found = inner
+        if found is not None:
+            return found
+    holder = node.parent  # `const f = () => 1`, `{ f: () => 1 }`
+    if holder is None or holder.child_by_field_name("value") != node:
+        return None
+    return holder.child_by_field_name("name") or holder.child_by_field_name("key")

@@ -64,3 +64,20 @@ def test_bad_input(codegym, mine, arguments, said):
     assert ran.status == 2
     assert said in " ".join(ran.err.replace("│", " ").split())
     assert ran.out == ""
+
+
+@pytest.mark.parametrize(
+    ("language", "said"),
+    [
+        ("rust", "pytest runs the tests of python: edits of rust cannot be tried yet"),
+        ("cobol", "there are: python, javascript, typescript, go, rust, java, c"),
+    ],
+)
+def test_a_language_whose_tests_cannot_be_run(codegym, tmp_path, language, said):
+    home = make_tiny_home(tmp_path)
+    toml = home / ".codegym" / "environments" / "tiny" / "environment.toml"
+    toml.write_text(toml.read_text().replace('language = "python"', f'language = "{language}"'))
+    ran = codegym("generate", "tiny", "--out", tmp_path / "pack", cwd=home)
+    assert ran.status == 2
+    assert said in " ".join(ran.err.replace("│", " ").split())
+    assert "Traceback" not in ran.err

@@ -6,7 +6,7 @@ import types
 import pytest
 
 from codegym.errors import NotFoundError, UsageError
-from codegym.mutation.operators import BUILTIN, kind_of, load_operators
+from codegym.mutation.operators import BUILTIN, CATALOGUE, kind_of, load_operators
 
 FIX = ["FixTests"]
 
@@ -28,12 +28,29 @@ def plugin(monkeypatch):
     monkeypatch.setitem(sys.modules, "mine", module)
 
 
-def test_all_of_a_kind():
-    faults = load_operators((), "python", FIX)
-    assert len(faults) == len(BUILTIN) - 1
-    (feature,) = load_operators((), "python", ["ImplementFeature"])
-    assert feature.id == "python.remove_body"
-    assert load_operators((), "rust", FIX) == []
+@pytest.mark.parametrize(
+    "language", ["python", "javascript", "typescript", "go", "rust", "java", "c"]
+)
+def test_all_of_a_kind(language):
+    faults = load_operators((), language, FIX)
+    names = [name for name in BUILTIN if name.startswith(f"{language}.")]
+    assert len(faults) == len(names) - 1 >= 22
+    (feature,) = load_operators((), language, ["ImplementFeature"])
+    assert feature.id == f"{language}.remove_body"
+    assert {one.id for one in faults} | {feature.id} == set(names)
+
+
+def test_none_of_a_language_that_has_none():
+    assert load_operators((), "cobol", FIX) == []
+
+
+def test_what_a_name_means_is_the_same_in_each_language():
+    for full in BUILTIN:
+        language, _, name = full.partition(".")
+        (one,) = load_operators([name], language, ["FixTests", "ImplementFeature"])
+        entry = CATALOGUE[name]
+        assert (one.id, one.tier, one.kind) == (full, entry.tier, entry.kind)
+        assert one.languages == (language,)
 
 
 def test_with_or_without_the_language():

@@ -7,13 +7,13 @@ from typing import cast
 
 from codegym import plugins
 from codegym.errors import UsageError
+from codegym.mutation.operators import c, go, java, javascript, rust, typescript
 from codegym.mutation.operators.base import Operator
 from codegym.types import Kind
 
 _HERE = "codegym.mutation.operators.python"
 
-#: The operators that come with CodeGym.
-BUILTIN: Mapping[str, str] = {
+_PYTHON = {
     "python.arithmetic": f"{_HERE}.expressions:arithmetic",
     "python.augmented_assignment": f"{_HERE}.expressions:augmented_assignment",
     "python.boolean": f"{_HERE}.expressions:boolean",
@@ -38,6 +38,14 @@ BUILTIN: Mapping[str, str] = {
     "python.wrong_attribute": f"{_HERE}.names:wrong_attribute",
     "python.wrong_variable": f"{_HERE}.names:wrong_variable",
 }
+_QUERIED = (javascript, typescript, go, rust, java, c)
+
+#: The operators that come with CodeGym.
+BUILTIN: Mapping[str, str] = _PYTHON | {
+    one.id: f"{module.__name__}:OPERATORS.{name}"
+    for module in _QUERIED
+    for name, one in vars(module.OPERATORS).items()
+}
 _PARTS = ("id", "version", "languages", "tier")
 
 
@@ -55,8 +63,9 @@ def load_operators(names: Sequence[str], language: str, kinds: Sequence[Kind]) -
         UsageError: One is no operator, does not know the language, or makes another kind of task.
     """
     if not names:
-        ours = (cast("Operator", plugins.load("operators", one, BUILTIN)) for one in BUILTIN)
-        return [one for one in ours if language in one.languages and kind_of(one) in kinds]
+        named = [one for one in BUILTIN if one.startswith(f"{language}.")]
+        ours = [cast("Operator", plugins.load("operators", one, BUILTIN)) for one in named]
+        return [one for one in ours if kind_of(one) in kinds]
     found: dict[str, Operator] = {}
     for name in names:
         one = _load(name, language)

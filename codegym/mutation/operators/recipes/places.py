@@ -1,0 +1,85 @@
+"""Recipes that put, move or take away what is there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from tree_sitter import Node
+
+from codegym.mutation.operators.matches import Match
+from codegym.syntax import Edit, grammar
+
+
+def write(match: Match, template: str) -> Iterator[Edit]:
+    """Something else in its place, put together of what the pattern captured."""
+    made = match.filled(template)
+    before = match.source[: match.at.start_byte][-1:]
+    after = match.source[match.at.end_byte :][:1]
+    if _is_letter(before) and _is_letter(made[:1]):  # `return-a`
+        made = b" " + made
+    yield match.replaced(made + b" " if _is_letter(made[-1:]) and _is_letter(after) else made)
+
+
+def _is_letter(byte: bytes) -> bool:
+    """Whether it can be part of a name."""
+    return byte.isalnum() or byte in (b"_", b"$") or byte >= b"\x80"
+
+
+def swap(match: Match, _: str) -> Iterator[Edit]:
+    """``@a`` and ``@b`` change places; what is between them stays."""
+    yield from _swapped(match, match.node("a"), match.node("b"))
+
+
+def _swapped(match: Match, first: Node, second: Node) -> Iterator[Edit]:
+    one, other = match.text(first), match.text(second)
+    between = match.source[first.end_byte : second.start_byte]
+    if one != other:
+        yield Edit(first.start_byte, second.end_byte, other + between + one)
+
+
+def remove(match: Match, _: str) -> Iterator[Edit]:
+    """A statement goes with its lines; where it shares them, or its place needs one, ``empty``."""
+    at, parent = match.at, match.at.parent
+    in_block = parent is not None and parent.type in grammar(match.dialect.language).blocks
+    lines = match.own_lines(at) if in_block else None
+    if lines is not None:
+        yield Edit(*lines, b"")
+    elif in_block or match.dialect.empty:
+        yield match.replaced(match.dialect.empty)
+
+
+def erase(match: Match, _: str) -> Iterator[Edit]:
+    """Something goes, with its lines if they are its own."""
+    lines = match.own_lines(match.at)
+    yield match.replaced(b"") if lines is None else Edit(*lines, b"")
+
+
+def cut(match: Match, _: str) -> Iterator[Edit]:
+    """What follows ``@after`` goes, up to the end of ``@at``."""
+    yield Edit(match.node("after").end_byte, match.at.end_byte, b"")
+
+
+def items(listed: Node) -> list[Node]:
+    """What a list holds, without comments."""
+    return [one for one in listed.named_children if "comment" not in one.type]
+
+
+def item(match: Match, _: str) -> Iterator[Edit]:
+    """A part of a list goes, with its comma."""
+    parent = match.at.parent
+    held = items(parent) if parent is not None else []
+    at = held.index(match.at)
+    if at > 0:
+        yield Edit(held[at - 1].end_byte, match.at.end_byte, b"")
+    elif len(held) > 1:
+        yield Edit(match.at.start_byte, held[1].start_byte, b"")
+    else:
+        yield match.replaced(b"")
+
+
+def arguments(match: Match, _: str) -> Iterator[Edit]:
+    """Neighbours change places; where types are checked, only such as look alike."""
+    for first, second in pairwise(items(match.at)):
+        if first.type == second.type or not match.dialect.typed:
+            yield from _swapped(match, first, second)
