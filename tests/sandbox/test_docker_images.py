@@ -131,13 +131,14 @@ def test_nothing_in_it_tells_the_answers_or_the_machine(layer, saved, image):
     for entry in layer:
         data = layer.extractfile(entry).read() if entry.isreg() else b""
         assert wanted.search(data + entry.name.encode()) is None, entry.name
-        assert not lines.intersection(map(bytes.strip, data.split(b"\n"))), entry.name
         assert not hashes.intersection(re.findall(rb"[0-9a-f]{40}", data)), entry.name
+        if b"\0" not in data:
+            assert not lines.intersection(map(bytes.strip, data.split(b"\n"))), entry.name
         read += entry.isreg()
     assert read > 2000
     named = ("manifest.json", "repositories")  # they hold the image's tags
     told = b"".join(d for name, d in saved.items() if len(d) < 1 << 20 and name not in named)
-    told += repr((image.attrs["Config"], image.attrs["ContainerConfig"], image.history())).encode()
+    told += "".join(step["CreatedBy"] + step["Comment"] for step in image.history()).encode()
     assert wanted.search(told) is None
 
 

@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
-#: Not part of an image: mounted while it is built.
-MOUNTED = ("/proc", "/sys", "/dev", str(HERE))
+#: What the engine mounts while this runs. (Devices of files do not tell, on an overlay.)
+MOUNTS = {line.split()[4] for line in Path("/proc/self/mountinfo").read_text().splitlines()}
+APART = ("/proc", "/sys", "/dev", str(HERE))
 #: What tells of other machines and times, what only installers need, and mere bulk.
 EMPTIED = (
     *("boot", "home", "media", "mnt", "root", "run", "srv", "tmp", "etc/apt", "etc/ssh"),
@@ -29,7 +30,14 @@ EMPTIED = (
 REMOVED = (
     *("etc/shadow", "etc/shadow-", "etc/gshadow", "etc/gshadow-", "etc/passwd-", "etc/group-"),
     *("etc/subuid", "etc/subgid", "etc/subuid-", "etc/subgid-", "etc/fstab", "etc/machine-id"),
-    *("etc/motd", "etc/pip.conf", "etc/resolv.conf", "var/lib/dbus/machine-id", ".dockerenv"),
+    *(
+        "etc/motd",
+        "etc/.pwd.lock",
+        "etc/pip.conf",
+        "etc/resolv.conf",
+        "var/lib/dbus/machine-id",
+        ".dockerenv",
+    ),
 )
 
 
@@ -95,7 +103,7 @@ def run(argv: list[str], **env: str) -> None:
 
 
 def clean(plan: dict[str, Any]) -> None:
-    """Remove what no sandbox may hold, and every privilege of a file."""
+    """Remove what no sandbox may hold, and every privilege and privacy of a file."""
     for name in EMPTIED:
         for entry in Path("/", name).glob("*"):
             remove(entry)
@@ -104,8 +112,11 @@ def clean(plan: dict[str, Any]) -> None:
     for path in entries(skip=plan["venv"]):
         if path.name in plan["forbidden"] or path.suffix == ".whl":
             remove(path)
-        elif not path.is_symlink() and path.stat().st_mode & 0o6000:
-            path.chmod(path.stat().st_mode & 0o1777)
+        elif not path.is_symlink() and (path.is_file() or path.is_dir()):
+            found = path.stat().st_mode & 0o7777
+            plain = 0o755 if path.is_dir() or found & 0o100 else 0o644
+            if found != plain:  # else the layer would hold it once more
+                path.chmod(plain)
 
 
 def write(plan: dict[str, Any]) -> None:
@@ -114,10 +125,11 @@ def write(plan: dict[str, Any]) -> None:
         Path("/", name).mkdir(parents=True, exist_ok=True)
     for name, text in plan["texts"].items():
         path = Path("/", name)
-        if not os.path.ismount(path):  # the engine's own while this runs, as /etc/hosts
+        if str(path) not in MOUNTS:  # as /etc/hosts is
             remove(path)
             path.write_text(text)
     os.chown("/home/agent", 1000, 1000)
+    Path("/tmp").chmod(0o1777)
 
 
 def settle(began: float, epoch_sec: int) -> None:
@@ -130,11 +142,11 @@ def settle(began: float, epoch_sec: int) -> None:
 def entries(skip: str = "/proc") -> Iterator[Path]:
     """All there is; what is yielded may be removed."""
     for where, folders, names in os.walk("/"):
-        apart = [name for name in folders if os.path.join(where, name) in (*MOUNTED, skip)]
+        apart = [name for name in folders if os.path.join(where, name) in (*APART, skip)]
         folders[:] = [name for name in folders if name not in apart]
         for name in (*names, *folders):
             path = Path(where, name)
-            if not os.path.ismount(path):
+            if str(path) not in MOUNTS:
                 yield path
 
 
@@ -142,7 +154,7 @@ def remove(path: Path) -> None:
     """Remove whatever it is, if it is there. What the engine mounted stays."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
-    elif not os.path.ismount(path):
+    elif str(path) not in MOUNTS:
         path.unlink(missing_ok=True)
 
 
