@@ -1,44 +1,32 @@
-"""The Docker engine that tests use: the one that ``DOCKER_HOST`` names, or the usual one."""
-
-from __future__ import annotations
+"""The Docker engine that tests marked ``docker`` use: `.ci/engine` and `.ci/base-image` make it."""
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import cache
 
 import pytest
 
 from codegym.errors import UnavailableError
-from codegym.sandbox.docker.engine import Engine
-
-#: Marks of a module whose tests share one backend, and so one event loop.
-SHARED = [pytest.mark.docker, pytest.mark.asyncio(loop_scope="module")]
-
-
-@cache
-def _problem() -> str:
-    try:
-        Engine().close()
-    except UnavailableError as error:
-        return str(error)
-    return ""
+from codegym.sandbox.images.docker import DEFAULT_BASE
+from codegym.sandbox.images.docker.engine import engine
 
 
 def require_engine() -> None:
-    """Skip, loudly, where there is no engine; in CI, fail."""
-    if problem := _problem():
-        if os.environ.get("CI"):
-            pytest.fail(problem)
-        pytest.skip(problem)
-
-
-@contextmanager
-def engine() -> Iterator[Engine]:
-    """The engine, to look at what is there."""
-    require_engine()
-    made = Engine()
+    """Skip, and in CI fail, where no engine answers or it lacks the base image."""
     try:
-        yield made
-    finally:
-        made.close()
+        with engine() as client:
+            tags = {tag for image in client.images.list() for tag in image.tags}
+    except UnavailableError as error:
+        _lacking(str(error))
+    if f"{DEFAULT_BASE}:latest" not in tags:
+        _lacking(f"the engine has no image {DEFAULT_BASE}. Run `.ci/base-image`")
+
+
+def _lacking(problem: str) -> None:
+    if os.environ.get("CI"):
+        pytest.fail(problem)
+    pytest.skip(problem)
+
+
+@pytest.fixture(scope="session")
+def docker_images() -> None:
+    """That there are images to build and look at."""
+    require_engine()

@@ -2,7 +2,7 @@
 
 import pytest
 import pytest_asyncio
-from docker_engine import require_engine
+from docker_boxes import require_engine
 from support import make_tiny_environment
 
 from codegym.sandbox.backends import pick

@@ -1,7 +1,7 @@
 """The Docker backend passes every check."""
 
 import pytest
-from docker_engine import SHARED
+from docker_boxes import SHARED
 
 from codegym.sandbox.conformance import CHECKS
 

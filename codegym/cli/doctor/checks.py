@@ -41,8 +41,15 @@ class Check:
         return {"state": self.state, "found": self.found, "mend": self.mend}
 
 
-async def all_checks(sandbox: str) -> list[Check]:
-    """All checks, the cheap ones first; the sandbox is really started."""
+async def all_checks(sandbox: str, *, clean: bool = False) -> list[Check]:
+    """All checks, the cheap ones first; the sandbox is really started.
+
+    Args:
+        sandbox: The backend.
+        clean: Remove the containers that killed processes left.
+    """
+    from codegym.cli.doctor.docker import docker
+
     checks: list[Callable[[], Check]] = [
         kernel,
         python,
@@ -54,7 +61,9 @@ async def all_checks(sandbox: str) -> list[Check]:
         overlay,
         cache,
     ]
-    return [check() for check in checks] + await backend(sandbox) + [network()]
+    found = [check() for check in checks]
+    found += docker(needed=sandbox.startswith("docker"), clean=clean)
+    return [*found, *await backend(sandbox), network()]
 
 
 def kernel() -> Check:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,14 +17,20 @@ if TYPE_CHECKING:
 _MARKS = {"ok": ("ok", "green"), "note": ("note", "yellow"), "fail": ("FAIL", "bold red")}
 
 
-def doctor(json: Json = False, sandbox: Sandbox = "auto") -> None:
+def doctor(
+    json: Json = False,
+    sandbox: Sandbox = "auto",
+    clean: Annotated[
+        bool, typer.Option("--clean", help="Remove the containers that killed processes left.")
+    ] = False,
+) -> None:
     """Check this machine, and say how to mend what is missing.
 
     Exit status 3 where something that CodeGym needs is missing.
     """
     from codegym.cli.doctor.checks import all_checks
 
-    checks = asyncio.run(all_checks(sandbox))
+    checks = asyncio.run(all_checks(sandbox, clean=clean))
     works = all(check.state != "fail" for check in checks)
     if json:
         print_json({"ok": works, "checks": {check.name: check.as_json() for check in checks}})

@@ -67,6 +67,7 @@ class Docker:
         """Its containers."""
         if self._pool is None:
             self._pool = Pool(self.engine)
+            self._pool.sweep()
         return self._pool
 
     def capabilities(self) -> Capabilities:
@@ -160,6 +161,11 @@ class Docker:
                 f"a layer was pruned before a sandbox could use it: {error}"
             ) from error
 
+    async def settled(self) -> None:
+        """Wait until all that is made ahead is there, and what was used is cleared away."""
+        if self._pool is not None:
+            await self._pool.settled()
+
     # -- what a sandbox needs ----------------------------------------------------------------------
 
     async def _kind(self, spec: SandboxSpec) -> Kind:
@@ -200,15 +206,17 @@ class Docker:
         """Stop all sandboxes and remove everything. Idempotent."""
         if self._pool is not None and self._pid == os.getpid():
             await self._pool.close()
-            self._pool = None
         await asyncio.to_thread(self.end)
 
     def end(self) -> None:
         """The same, from anywhere. A forked child leaves its parent's alone."""
         atexit.unregister(self.end)
         engine, self._engine = self._engine, None
+        pool, self._pool = self._pool, None
         if engine is None or self._pid != os.getpid():
             return
+        if pool is not None:
+            pool.forget()
         with contextlib.suppress(CodeGymError):  # an engine that is gone has nothing of ours
             engine.sweep()
         engine.close()

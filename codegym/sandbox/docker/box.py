@@ -88,10 +88,10 @@ class DockerSandbox(ShellSandbox):
 
     async def _start(self) -> Shell:
         unit, spec = self._unit, self.spec
+        link = unit.slot.keeper.link
         if not unit.fresh:
             await unit.reboot()
         unit.fresh = False
-        link = unit.slot.keeper.link
         shell = self._shell = ChannelShell(link)
         if spec.egress is not None:
             self._doors = Doors(link, spec.egress)

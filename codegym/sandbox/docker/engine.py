@@ -7,7 +7,6 @@ import os
 import socket
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
 _TIMEOUT_SEC = 60.0
 _OLDEST_API = (1, 41)
 _SHM_BYTES = 64 << 20
-_AT_ONCE = 8
 # What Docker hides, and /sys: it tells of the machine.
 _MASKED = (
     "/proc/asound",
@@ -237,11 +235,9 @@ class Engine:
         """Remove these; by default, all of this process's own."""
         if left is None:
             left = [each for each in self._ours() if each.owner == self.owner]
-        containers = [each.name for each in left if each.kind == "container"]
-        with ThreadPoolExecutor(_AT_ONCE) as workers:
-            list(workers.map(self.drop, containers))
-            volumes = [[each.name] for each in left if each.kind == "volume"]
-            list(workers.map(self.drop_volumes, volumes))
+        for container in [each.name for each in left if each.kind == "container"]:
+            self.drop(container)
+        self.drop_volumes([each.name for each in left if each.kind == "volume"])
 
     def _ours(self) -> list[Left]:
         filters = {"label": OWNER_LABEL}

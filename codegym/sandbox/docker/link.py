@@ -26,14 +26,18 @@ class Link(asyncio.Protocol):
     """Requests, events and channels.
 
     Args:
+        stream: The socket.
         on_event: Told of each event.
         on_lost: Told once, with the reason, when the stream ends.
     """
 
     def __init__(
-        self, on_event: Callable[[dict[str, Any]], None], on_lost: Callable[[str], None]
+        self,
+        stream: socket.socket,
+        on_event: Callable[[dict[str, Any]], None],
+        on_lost: Callable[[str], None],
     ) -> None:
-        self._on_event, self._on_lost = on_event, on_lost
+        self._stream, self._on_event, self._on_lost = stream, on_event, on_lost
         self._loop = asyncio.get_running_loop()
         self._buffer = bytearray()
         self._parser = frames.Parser()
@@ -58,7 +62,7 @@ class Link(asyncio.Protocol):
         stream.setblocking(False)
         _streams.add(stream)
         loop = asyncio.get_running_loop()
-        _, made = await loop.create_connection(lambda: cls(on_event, on_lost), sock=stream)
+        _, made = await loop.create_connection(lambda: cls(stream, on_event, on_lost), sock=stream)
         return made
 
     # -- requests and channels ---------------------------------------------------------------------
@@ -110,7 +114,9 @@ class Link(asyncio.Protocol):
     def close(self) -> None:
         """End the stream, and with it the keeper. Idempotent."""
         self.alive = False
-        if self._transport is not None and not self._loop.is_closed():
+        if self._loop.is_closed():
+            self._stream.close()
+        elif self._transport is not None:
             self._transport.abort()
 
     # -- the protocol ------------------------------------------------------------------------------

@@ -173,6 +173,14 @@ class Pool:
         while self._tasks:
             await asyncio.wait(list(self._tasks))
 
+    def sweep(self) -> None:
+        """Remove what processes that were killed have left; in the background."""
+
+        async def work(engine: Engine) -> None:
+            await asyncio.to_thread(lambda: engine.sweep(engine.left_behind()))
+
+        self._soon(work, self._engine)
+
     def _pop(self, kind: Kind) -> Unit | None:
         waiting = self._idle.get(kind)
         while waiting:
@@ -240,8 +248,12 @@ class Pool:
         task.add_done_callback(self._tasks.discard)
 
     async def close(self) -> None:
-        """Make no more, and let the keepers end. What there is is removed by its labels."""
+        """Make no more, and let everything end. What there is is removed by its labels."""
         self._closed = True
         await self.settled()
+        self.forget()
+
+    def forget(self) -> None:
+        """Close the streams to the keepers: they end, and with them all shells that they hold."""
         for keeper in self.keepers:
             keeper.forget()

@@ -74,8 +74,10 @@ class Slot:
         for path, content in files.items():
             full = self.part(path)
             os.makedirs(os.path.dirname(full), exist_ok=True)
+            data = bytes.fromhex(content)
             with open(full, "xb") as file:
-                file.write(bytes.fromhex(content))
+                file.write(data)
+            os.chmod(full, 0o755 if data.startswith(b"#!") else 0o644)
 
 
 def wipe(folder: str) -> None:
