@@ -6,13 +6,14 @@ backend falls short. Checks open and never write what belongs to the host, and k
 started.
 """
 
-from codegym.sandbox.conformance import files, isolation, limits, shells
+from codegym.sandbox.conformance import egress, files, isolation, limits, shells
 from codegym.sandbox.conformance.check import CHECKS, Check, ConformanceError, workspace
 
 __all__ = [
     "CHECKS",
     "Check",
     "ConformanceError",
+    "egress",
     "files",
     "isolation",
     "limits",
