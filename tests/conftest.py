@@ -7,6 +7,9 @@ from pathlib import Path
 
 import hypothesis
 import pytest
+from docker_built import docker_images
+
+__all__ = ["docker_images"]
 
 hypothesis.settings.register_profile("codegym", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("codegym")

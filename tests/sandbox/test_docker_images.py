@@ -11,7 +11,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from docker_engine import require_engine
 from support import make_tiny_environment
 
 from codegym.errors import DataError, UnavailableError, UsageError
@@ -23,7 +22,11 @@ from codegym.sandbox.images.settling import EPOCH_SEC
 from codegym.store import cache_dir
 from codegym.tasks import load_environment, sources
 
-pytestmark = [pytest.mark.docker, pytest.mark.timeout(300)]
+pytestmark = [
+    pytest.mark.docker,
+    pytest.mark.timeout(300),
+    pytest.mark.usefixtures("docker_images"),
+]
 
 ROOT = Path(__file__).parents[2]
 STEPS = [
@@ -35,13 +38,8 @@ STEPS = [
 ]
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _engine():
-    require_engine()
-
-
 @pytest.fixture(scope="module")
-def client():
+def client(docker_images):
     with engine() as made:
         yield made
 

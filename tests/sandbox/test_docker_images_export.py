@@ -4,7 +4,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from docker_engine import require_engine
 from support import make_tiny_environment
 
 from codegym.errors import DataError, UnavailableError
@@ -15,7 +14,11 @@ from codegym.sandbox.images.docker.engine import engine
 from codegym.store import LayerStore
 from codegym.types import SandboxSpec
 
-pytestmark = [pytest.mark.docker, pytest.mark.timeout(300)]
+pytestmark = [
+    pytest.mark.docker,
+    pytest.mark.timeout(300),
+    pytest.mark.usefixtures("docker_images"),
+]
 
 #: Every file, link and folder of a root, as a program sees it; what is mounted there apart.
 LOOK = """
@@ -31,11 +34,6 @@ for where, folders, names in os.walk("/"):
             print(path, hashlib.sha256(open(path, "rb").read()).hexdigest(), os.stat(path).st_size)
 """
 WHO = "import getpass, os, sys; print(os.getuid(), getpass.getuser(), sys.executable, sys.path)"
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _engine():
-    require_engine()
 
 
 @pytest.fixture

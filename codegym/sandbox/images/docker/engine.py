@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from codegym.errors import UnavailableError
+from codegym.sandbox.docker.engine import MEND, innermost
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -40,15 +41,15 @@ def engine() -> Iterator[DockerClient]:
     try:
         client = docker.from_env(timeout=_SILENT_SEC)
     except DockerException as error:  # it has asked for the version already
-        problem = f"no Docker engine answers at {where}: {_innermost(error)}"
-        raise UnavailableError(problem, _START) from error
+        problem = f"no Docker engine answers at {where}: {innermost(error)}"
+        raise UnavailableError(problem, MEND) from error
     try:
         yield client
     except APIError as error:
         raise explained(str(error.explanation or error)) from error
     except RequestException as error:
-        problem = f"the Docker engine at {where} is gone: {_innermost(error)}"
-        raise UnavailableError(problem, _START) from error
+        problem = f"the Docker engine at {where} is gone: {innermost(error)}"
+        raise UnavailableError(problem, MEND) from error
     finally:
         client.close()
 
@@ -71,17 +72,4 @@ def _knock(where: str) -> None:
                 trying.connect(where.removeprefix("unix://"))
             except OSError as error:
                 problem = f"no Docker engine answers at {where}: {error.strerror or error}"
-                raise UnavailableError(problem, _START) from error
-
-
-def _innermost(error: BaseException) -> BaseException:
-    """Where the system said what is wrong; what wraps it says only that something is."""
-    while (inner := error.__cause__ or error.__context__) is not None:
-        error = inner
-    return error
-
-
-_START = (
-    "Start it (`systemctl start docker`, or `.ci/engine` for one of your own), be in the group "
-    "`docker`, or set DOCKER_HOST; `docker info` tells whether it answers"
-)
+                raise UnavailableError(problem, MEND) from error
