@@ -65,7 +65,8 @@ def main() -> None:
         raise SystemExit(1)
     request = json.loads(message)
     if request["port"]:
-        socket.send_fds(link, [b"door"], [listen(request["port"]).fileno()])
+        with listen(request["port"]) as listener:
+            socket.send_fds(link, [b"door"], [listener.fileno()])
     os.chdir(request["cwd"])
     for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT):  # Python ignores or takes them
         signal.signal(number, signal.SIG_DFL)
