@@ -9,17 +9,20 @@ import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from codegym.errors import TaskError
 from codegym.grading.fresh import run_fresh, work_between, workers
 from codegym.grading.observe.completing import completed
 from codegym.grading.observe.laying import laid, modules_of
-from codegym.grading.observe.record import Subject, record
-from codegym.grading.observe.recording import Observation, Recording, dump, file_of, load
+from codegym.grading.observe.pooling import Variants, groups, pooled
+from codegym.grading.observe.record import Run, Subject, record
+from codegym.grading.observe.recording import Observation, Recording, file_of
+from codegym.grading.observe.stored import dump, dump_pool, load, load_pool
+from codegym.grading.observe.variants import Variant
 from codegym.grading.ready import Ready
 from codegym.grading.suites import SuiteRun, Watch
 from codegym.sandbox.base import Backend
@@ -49,7 +52,7 @@ class Recordings:
         self._backend, self._store = backend, store
         self._closed = False
         self._by_task: OrderedDict[object, asyncio.Future[Recording]] = OrderedDict()
-        self._by_key: OrderedDict[str, asyncio.Future[Recording]] = OrderedDict()
+        self._by_key: OrderedDict[str, asyncio.Future[Any]] = OrderedDict()
         self._free = asyncio.Semaphore(workers())
 
     async def of(self, ready: Ready) -> Recording | None:
@@ -120,37 +123,50 @@ class Recordings:
 
     async def _found(self, ready: Ready) -> Recording:
         gold, key = await asyncio.to_thread(_gold, ready)
-        solved = _Solved(self._backend, self._free, ready, gold)
-        base = await self._shared(key, lambda: solved.recorded(None, ()))
+        trees = _Trees(self._backend, self._free, ready, gold)
+        base = await self._shared(key, _RECORDING, trees.recorded)
         if not base.covers(ready.task.test_ids):
             return base
-        functions = base.functions_of(ready.task.fail_to_pass)
-        parts = [key, ready.prepared.grading.name, *sorted(functions)]
-        names = hashlib.sha256("\0".join(parts).encode()).hexdigest()
-        return await self._shared(
-            f"siblings-{names}", lambda: solved.recorded(base, sorted(functions))
-        )
+        functions = sorted(base.functions_of(ready.task.fail_to_pass))
+        names = _hash(key, ready.prepared.grading.name, *functions)
+
+        async def completed() -> Recording:
+            pool: dict[str, Sequence[Variant]] = {}
+            for group in groups(base):
+                if not set(functions).isdisjoint(group):
+                    pool |= await self._pool(key, trees, base, group)
+            return await trees.completed(base, pool, functions)
+
+        return await self._shared(f"siblings-{names}", _RECORDING, completed)
+
+    async def _pool(
+        self, key: str, trees: _Trees, base: Recording, group: Sequence[str]
+    ) -> Variants:
+        name = f"pool-{_hash(key, *group)}"
+        return await self._shared(name, _POOL, lambda: trees.pooled(base, group))
 
     async def _shared(
-        self, key: str, make: Callable[[], Coroutine[Any, Any, Recording]]
-    ) -> Recording:
-        return await asyncio.shield(_remembered(self._by_key, key, lambda: self._kept(key, make)))
+        self, key: str, kind: _Kind[_T], make: Callable[[], Coroutine[Any, Any, _T]]
+    ) -> _T:
+        kept = _remembered(self._by_key, key, lambda: self._kept(key, kind, make))
+        found: _T = await asyncio.shield(kept)
+        return found
 
     async def _kept(
-        self, key: str, make: Callable[[], Coroutine[Any, Any, Recording]]
-    ) -> Recording:
+        self, key: str, kind: _Kind[_T], make: Callable[[], Coroutine[Any, Any, _T]]
+    ) -> _T:
         folder = self._store.find(key)
         if folder is None:
             try:
-                folder = await self._published(key, make)
+                folder = await self._published(key, kind, make)
             except TaskError as error:
-                return Recording(notes=(f"Nothing is observed: {error.problem}",))
-        return await asyncio.to_thread(lambda: load((folder / _FILE).read_bytes()))
+                return kind.failed(f"Nothing is observed: {error.problem}")
+        return await asyncio.to_thread(lambda: kind.load((folder / _FILE).read_bytes()))
 
     async def _published(
-        self, key: str, make: Callable[[], Coroutine[Any, Any, Recording]]
+        self, key: str, kind: _Kind[_T], make: Callable[[], Coroutine[Any, Any, _T]]
     ) -> Path:
-        """Make a recording while its place in the store is held."""
+        """Make something while its place in the store is held."""
         loop, making = asyncio.get_running_loop(), set()
 
         def build(folder: Path) -> None:
@@ -158,7 +174,7 @@ class Recordings:
             making.add(made)
             path = folder / _FILE
             path.touch(0o600)
-            path.write_bytes(dump(made.result()))
+            path.write_bytes(kind.dump(made.result()))
 
         try:
             return await _threaded(lambda: self._store.publish(key, build))
@@ -168,7 +184,20 @@ class Recordings:
 
 
 @dataclass(frozen=True)
-class _Solved:
+class _Kind(Generic[_T]):
+    """How one kind of thing is kept, and what there is where it cannot be made."""
+
+    dump: Callable[[_T], bytes]
+    load: Callable[[bytes], _T]
+    failed: Callable[[str], _T]
+
+
+_RECORDING = _Kind(dump, load, lambda problem: Recording(notes=(problem,)))
+_POOL: _Kind[Variants] = _Kind(dump_pool, load_pool, lambda _: {})
+
+
+@dataclass(frozen=True)
+class _Trees:
     """Runs on a task's trees."""
 
     backend: Backend
@@ -176,17 +205,27 @@ class _Solved:
     ready: Ready
     gold: Tree
 
-    async def recorded(self, base: Recording | None, functions: Sequence[str]) -> Recording:
-        """A recording; or one with siblings of some functions."""
-        files = None if base is None else frozenset(map(file_of, functions))
+    async def recorded(self) -> Recording:
+        """What all tests see on the solved tree."""
+        return await record(await self._subject(None, self._run_solved))
+
+    async def pooled(self, base: Recording, group: Sequence[str]) -> Variants:
+        """Siblings of some functions, fit on the solved tree."""
+        return await pooled(await self._subject(group, self._run_solved), base, group)
+
+    async def completed(
+        self, base: Recording, pool: Variants, functions: Sequence[str]
+    ) -> Recording:
+        """The recording with siblings that the unsolved tree fails."""
+        solved = await self._subject(functions, self._run_solved)
+        return await completed(solved, replace(solved, run=self._run), base, pool, functions)
+
+    async def _subject(self, functions: Sequence[str] | None, run: Run) -> Subject:
+        files = None if functions is None else frozenset(map(file_of, functions))
         modules = await asyncio.to_thread(modules_of, self.ready, self.gold, files)
         if not isinstance(self.ready.runner, ObservingRunner):
             raise TypeError("the runner does not observe")
-        solved = Subject(modules, self.ready.runner, self._run_solved)
-        if base is None:
-            return await record(solved)
-        start = Subject(modules, self.ready.runner, self._run)
-        return await completed(solved, start, base, functions)
+        return Subject(modules, self.ready.runner, run)
 
     async def _run_solved(self, sources: Mapping[str, str], watch: Watch) -> SuiteRun:
         return await self._run(
@@ -228,6 +267,10 @@ def _gold(ready: Ready) -> tuple[Tree, str]:
     return gold, f"recording-{total.hexdigest()}"
 
 
+def _hash(*parts: str) -> str:
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
 @cache
 def _maker() -> bytes:
     """Changes whenever this package does: what another one recorded is not used."""
@@ -236,10 +279,10 @@ def _maker() -> bytes:
 
 
 def _remembered(
-    futures: OrderedDict[Any, asyncio.Future[Recording]],
+    futures: OrderedDict[Any, asyncio.Future[_T]],
     key: object,
-    make: Callable[[], Any],
-) -> asyncio.Future[Recording]:
+    make: Callable[[], Coroutine[Any, Any, _T]],
+) -> asyncio.Future[_T]:
     """What is made, or was; what failed is made again."""
     future = futures.get(key)
     if future is None or (future.done() and _failed(future)):

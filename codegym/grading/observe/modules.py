@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from codegym.grading.observe.analysis import Analysis, Function, Spot
 from codegym.grading.observe.removal import Removal, remove
@@ -33,6 +34,9 @@ class TestModule:
     analysis: Analysis = field(repr=False, compare=False)
     quiet: tuple[Edit, ...] = field(repr=False, compare=False)
     bare: Removal = field(repr=False, compare=False)
+    _bases: dict[frozenset[int], tuple[Edit, ...]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def recording(self) -> str:
         """The source that asserts as before, and emits both sides of every site."""
@@ -49,21 +53,22 @@ class TestModule:
             siblings: Copies to add; in them every site asserts nothing, and those observed emit
                 the actual value alone.
         """
-        source, chosen = self.analysis.source, frozenset(observed)
+        chosen = frozenset(observed)
+        if chosen not in self._bases:  # asked for again and again, with other siblings
+            self._bases[chosen] = tuple(self._base(chosen))
+        added = (self._added(sibling, chosen) for sibling in siblings)
+        return apply(self.analysis.source.data, [*self._bases[chosen], *added]).decode()
 
+    def _base(self, chosen: frozenset[int]) -> Iterator[Edit]:
         def mode(spot: Spot) -> Mode:
             if spot.site.id not in chosen:
                 return "plain"
             return "actual" if spot.site.sides == "one" else "both"
 
-        edits = [
-            _import(source),
-            *self.quiet,
-            *rewrite(source, self.analysis.spots, mode),
-            *remove(self.analysis, _emitted(self.analysis, chosen)).edits,
-            *(self._added(sibling, chosen) for sibling in siblings),
-        ]
-        return apply(source.data, edits).decode()
+        yield _import(self.analysis.source)
+        yield from self.quiet
+        yield from rewrite(self.analysis.source, self.analysis.spots, mode)
+        yield from remove(self.analysis, _emitted(self.analysis, chosen)).edits
 
     def sealed(self, observed: Collection[int]) -> frozenset[int]:
         """Those of the sites whose expected side is wholly gone from ``shipped(observed)``."""
@@ -136,7 +141,7 @@ class TestModule:
 
 
 def parse_module(path: str, source: bytes, packages: Collection[str]) -> TestModule | None:
-    """Read a test module.
+    """Read a test module; what was read a moment ago is known.
 
     Args:
         path: Where it lies.
@@ -147,6 +152,11 @@ def parse_module(path: str, source: bytes, packages: Collection[str]) -> TestMod
         The module, or None where it cannot be rewritten: not Python, not UTF-8, or nested deeper
         than can be followed.
     """
+    return _parsed(path, source, tuple(sorted(packages)))
+
+
+@lru_cache(maxsize=32)
+def _parsed(path: str, source: bytes, packages: tuple[str, ...]) -> TestModule | None:
     parsed = read(source)
     try:
         return None if parsed is None else _module(path, parsed, packages)

@@ -7,15 +7,12 @@ It knows every expected value, so it stays on the gym's side: no sandbox is ever
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from codegym.grading.observe.sites import Site
-from codegym.grading.observe.values import decode, encode
 from codegym.types import Sighting, Value
 
 
@@ -141,70 +138,3 @@ def pairs(seen: Iterable[Sighting], sites: Mapping[int, Site]) -> tuple[Pair, ..
             place = waiting.pop()
             found[place] = Pair(one.site, found[place].actual, one.value)
     return tuple(found)
-
-
-def dump(recording: Recording) -> bytes:
-    """Write a recording down."""
-    plain = {
-        "sources": {path: data.decode() for path, data in recording.sources.items()},
-        "sites": {
-            path: [_plain_site(site) for site in sites.values()]
-            for path, sites in recording.sites.items()
-        },
-        "tests": {node: _plain_test(test) for node, test in recording.tests.items()},
-        "siblings": {
-            function: [[_plain_test(test) for test in variant] for variant in variants]
-            for function, variants in recording.siblings.items()
-        },
-        "controlled": sorted(recording.controlled),
-        "notes": list(recording.notes),
-    }
-    return json.dumps(plain).encode()
-
-
-def load(data: bytes) -> Recording:
-    """Read what ``dump`` wrote."""
-    plain = json.loads(data)
-    sites = {
-        path: {fields["id"]: _site(fields) for fields in found}
-        for path, found in plain["sites"].items()
-    }
-    return Recording(
-        sources={path: text.encode() for path, text in plain["sources"].items()},
-        sites=sites,
-        tests={node: _test(fields) for node, fields in plain["tests"].items()},
-        siblings={
-            function: tuple(tuple(map(_test, variant)) for variant in variants)
-            for function, variants in plain["siblings"].items()
-        },
-        controlled=frozenset(plain["controlled"]),
-        notes=tuple(plain["notes"]),
-    )
-
-
-def _plain_site(site: Site) -> dict[str, Any]:
-    names = ("id", "test", "line", "text", "form", "op", "sides", "sealed")
-    fields = {name: getattr(site, name) for name in names}
-    return {**fields, "options": [list(option) for option in site.options]}
-
-
-def _site(fields: Mapping[str, Any]) -> Site:
-    return Site(**{**fields, "options": tuple((name, value) for name, value in fields["options"])})
-
-
-def _plain_test(test: TestRecord) -> list[Any]:
-    return [
-        test.key,
-        test.seconds,
-        [
-            [pair.site, encode(pair.actual), *map(encode, [pair.expected] if pair.expected else [])]
-            for pair in test.pairs
-        ],
-        list(map(encode, test.lacking)),
-    ]
-
-
-def _test(fields: Sequence[Any]) -> TestRecord:
-    key, seconds, found, lacking = fields
-    pairs = tuple(Pair(site, *map(decode, values)) for site, *values in found)
-    return TestRecord(key, pairs, seconds, tuple(map(decode, lacking)))

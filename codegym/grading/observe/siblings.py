@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from random import Random
 
 from codegym.grading.observe.analysis import Function
@@ -36,9 +36,7 @@ def siblings(module: TestModule, function: str, rng: Random, count: int) -> list
     if test is None or not any(spot.function is test for spot in module.analysis.spots):
         return []
     groups = inputs(module.analysis, test, module.bare.dead)
-    taken = {part.node.name for part in module.analysis.functions}
-    names = (f"{test.node.name}_{number}" for number in range(2, 1000))
-    free = (name for name in names if name not in taken)
+    free = _free_names(module, test.node.name, ())
     seen: set[frozenset[Edit]] = {frozenset()}
     found: list[Sibling] = []
     chooser = _Chooser(groups, module, rng)
@@ -51,6 +49,43 @@ def siblings(module: TestModule, function: str, rng: Random, count: int) -> list
         if len(found) == count:
             break
     return found
+
+
+def joined(module: TestModule, parts: Sequence[Sibling], rng: Random, count: int) -> list[Sibling]:
+    """Siblings that differ in all that several others differ in.
+
+    Args:
+        module: Where their test is.
+        parts: Others, of one test.
+        rng: The same state gives the same siblings.
+        count: How many at most.
+    """
+    found: list[Sibling] = []
+    seen = {frozenset(part.edits) for part in parts}
+    if not parts:
+        return found
+    name = parts[0].test.rpartition("::")[2]
+    free = _free_names(module, name, {part.name for part in parts})
+    for number in range(2 * count):
+        size = len(parts) if number % 2 else rng.randint(2, max(2, len(parts) // 2))
+        edits: tuple[Edit, ...] = ()
+        for part in rng.sample(parts, min(size, len(parts))):
+            if not any(_overlap(one, other) for one in part.edits for other in edits):
+                edits += part.edits
+        if frozenset(edits) not in seen and len(found) < count:
+            seen.add(frozenset(edits))
+            found.append(Sibling(parts[0].test, next(free), edits))
+    return found
+
+
+def _overlap(one: Edit, other: Edit) -> bool:
+    return one[0] < other[1] and other[0] < one[1]
+
+
+def _free_names(module: TestModule, name: str, taken: Collection[str]) -> Iterator[str]:
+    known = {part.node.name for part in module.analysis.functions}
+    names = (f"{name}_{number}" for number in range(2, 1000))
+    return (one for one in names if one not in known and one not in taken)
 
 
 class _Chooser:

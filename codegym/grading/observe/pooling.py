@@ -1,0 +1,195 @@
+"""Makes pools: siblings of some functions of a file that are fit on the solved tree.
+
+All tasks with one solved tree share them. Candidates run by themselves: first each as it is drawn,
+then also several at once as one, which are hard to guess, and hold wherever unsolved code fails.
+What is chosen runs twice more among all tests, as it will in a grade. So each saw the same in three
+processes, and disturbs nobody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from random import Random
+
+from codegym.grading.observe import choosing
+from codegym.grading.observe.modules import TestModule
+from codegym.grading.observe.record import Subject
+from codegym.grading.observe.recording import Recording, TestRecord, file_of, function_of
+from codegym.grading.observe.siblings import joined, siblings
+from codegym.grading.observe.sites import Sibling
+from codegym.grading.observe.variants import Variant, fit, sibling_key, spread
+from codegym.grading.suites import Watch
+
+#: Functions share a pool, so many and with so many tests, if all of them are quick.
+_TOGETHER, _TOGETHER_TESTS, _QUICK_SEC = 12, 24, 0.02
+#: A function that takes longer, with all its parameters, has no siblings.
+_MOST_SEC = 0.5
+#: So many candidates of a function, and tests of them, and seconds, at most.
+_CANDIDATES, _MOST_TESTS, _MOST_TRYING_SEC = 40, 120, 2.0
+_JOINED = 10
+#: A candidate may take so many times what its original takes, and so long at least: other inputs
+#: can make code run on without end. All of them together have their time.
+_PATIENCE, _LEAST_SEC, _TRYING_TIMEOUT_SEC = 20.0, 0.1, 20.0
+_ALONE, _AMONG_ALL = (5, 6), (7, 8)
+
+#: By function (``path::Class::name``).
+Variants = Mapping[str, Sequence[Variant]]
+Siblings = Mapping[str, Sequence[Sibling]]
+
+
+def groups(recording: Recording) -> list[tuple[str, ...]]:
+    """All functions of a recording, by the pools that they share."""
+    found: list[list[str]] = []
+    room = 0
+    for name, tests in originals(recording).items():
+        quick = sum(test.seconds for test in tests) <= _QUICK_SEC
+        shares = quick and found and file_of(found[-1][0]) == file_of(name)
+        if not shares or len(found[-1]) == _TOGETHER or len(tests) > room:
+            found.append([])
+            room = _TOGETHER_TESTS
+        found[-1].append(name)
+        room = room - len(tests) if quick else 0
+    return [tuple(group) for group in found]
+
+
+def originals(recording: Recording) -> dict[str, list[TestRecord]]:
+    """Tests by function."""
+    found: dict[str, list[TestRecord]] = {}
+    for test in recording.tests.values():
+        found.setdefault(function_of(test.key), []).append(test)
+    return found
+
+
+def sources_with(
+    modules: Mapping[str, TestModule], recording: Recording, added: Siblings
+) -> dict[str, str]:
+    """All modules as they are laid into a grade, some with siblings."""
+    by_file: dict[str, list[Sibling]] = {}
+    for name, found in added.items():
+        by_file.setdefault(file_of(name), []).extend(found)
+    sources = {path: data.decode() for path, data in recording.sources.items()}
+    for path, found in by_file.items():
+        observed = frozenset(recording.sites[path])
+        sources[path] = modules[path].shipped(observed, siblings=found)
+    return sources
+
+
+def trying(added: Siblings, tests: Mapping[str, Sequence[TestRecord]], seed: int) -> Watch:
+    """A run of siblings by themselves."""
+    keys = tuple(
+        sibling_key(file_of(name), one, test.key)
+        for name, found in added.items()
+        for one in found
+        for test in tests[name]
+    )
+    slowest = max(test.seconds for name in added for test in tests[name])
+    limit = max(_LEAST_SEC, _PATIENCE * slowest)
+    return Watch(
+        keys, keys, limit_sec=limit, timeout_sec=_TRYING_TIMEOUT_SEC, hash_seed=seed, brief=True
+    )
+
+
+async def pooled(solved: Subject, recording: Recording, functions: Sequence[str]) -> Variants:
+    """Make a pool.
+
+    Args:
+        solved: What was recorded; of its modules, those of the functions are needed.
+        recording: Without siblings.
+        functions: One of ``groups``.
+
+    Raises:
+        SandboxError: The infrastructure broke, more than once.
+    """
+    return await _Maker(solved, recording, functions).variants()
+
+
+class _Maker:
+    def __init__(self, solved: Subject, recording: Recording, functions: Sequence[str]) -> None:
+        self._solved, self._recording = solved, recording
+        tests = originals(recording)
+        self._tests = {name: tests[name] for name in functions}
+
+    async def variants(self) -> Variants:
+        """Draw, try, join, try again, choose, and see that the chosen disturb nothing."""
+        drawn = self._drawn()
+        if not drawn:
+            return {}
+        first = await self._tried(drawn, _ALONE[0], {})
+        both = {
+            name: [*(one.sibling for one in found), *self._joined(name, found)]
+            for name, found in first.items()
+        }
+        second = await self._tried(both, _ALONE[1], first) if both else {}
+        chosen: Variants = {
+            name: spread(
+                found,
+                self._tests[name],
+                self._recording.sites[file_of(name)],
+                self._solved.modules[file_of(name)].analysis.source.starts,
+            )
+            for name, found in second.items()
+        }
+        for seed in _AMONG_ALL:
+            chosen = await self._harmless({n: c for n, c in chosen.items() if c}, seed)
+        return chosen
+
+    def _joined(self, name: str, found: Sequence[Variant]) -> list[Sibling]:
+        module = self._solved.modules[file_of(name)]
+        return joined(module, [one.sibling for one in found], Random(name), _JOINED)
+
+    def _drawn(self) -> dict[str, list[Sibling]]:
+        found = {}
+        for name, tests in self._tests.items():
+            path, _, test = name.partition("::")
+            module = self._solved.modules.get(path)
+            seconds = sum(one.seconds for one in tests)
+            if module and seconds <= _MOST_SEC and path in self._recording.sites:
+                by_time = _MOST_TRYING_SEC / len(self._tests) / max(seconds, 0.001)
+                room = min(_CANDIDATES, int(by_time), _MOST_TESTS // len(tests))
+                found[name] = siblings(module, test, Random(name), max(1, room))
+        return {name: made for name, made in found.items() if made}
+
+    async def _tried(self, tried: Siblings, seed: int, before: Variants) -> Variants:
+        """Those that are fit, and see what they saw before."""
+        sources = self._sources(tried)
+        (run,) = await self._solved.look(sources, [trying(tried, self._tests, seed)])
+        found = {}
+        for name, drawn in tried.items():
+            path = file_of(name)
+            sites = self._recording.sites[path]
+            known = {one.sibling: one for one in before.get(name, ())}
+            made = (
+                known.get(one) or fit(path, one, self._tests[name], sites, run) for one in drawn
+            )
+            found[name] = [one for one in made if one is not None and one.holds(sites, run)]
+        return {name: fits for name, fits in found.items() if fits}
+
+    async def _harmless(self, chosen: Variants, seed: int) -> Variants:
+        """Those that see the same among all tests, of functions whose siblings disturb none."""
+        if not chosen:
+            return {}
+        tests = self._recording.tests.values()
+        keys = tuple(test.key for found in chosen.values() for one in found for test in one.tests)
+        everything = (*(test.key for test in tests), *keys)
+        # Half of them as in a grade, to the letter: with pytest's own rewriting of what asserts.
+        watch = Watch(everything, limited=keys, hash_seed=seed, brief=seed == _AMONG_ALL[0])
+        added = {name: [one.sibling for one in found] for name, found in chosen.items()}
+        runs = await self._solved.look(self._sources(added), [watch])
+        sites = self._recording.sites
+        if not choosing.failing(tests, sites, runs):
+            return {
+                name: [one for one in found if one.holds(sites[file_of(name)], runs[0])]
+                for name, found in chosen.items()
+            }
+        names = list(chosen)
+        half = len(names) // 2
+        if half == 0:
+            return {}
+        parts = [
+            await self._harmless({n: chosen[n] for n in part}, seed)
+            for part in (names[:half], names[half:])
+        ]
+        return {**parts[0], **parts[1]}
+
+    def _sources(self, added: Siblings) -> dict[str, str]:
+        return sources_with(self._solved.modules, self._recording, added)

@@ -1,0 +1,197 @@
+"""Chooses, from runs of siblings, which are fit and which of them tell unsolved code. Pure."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from codegym.grading.observe.agreement import EXACT, same_result, sibling_agrees
+from codegym.grading.observe.choosing import Sight
+from codegym.grading.observe.guessing import bits
+from codegym.grading.observe.recording import Pair, TestRecord
+from codegym.grading.observe.sites import Sibling, Site
+from codegym.grading.observe.values import known
+from codegym.types import Value
+
+Sites = Mapping[int, Site]
+#: Of a function's siblings, so many are kept; more of them where their values are easily guessed.
+KEPT_SIBLINGS, MOST_SIBLINGS, ENOUGH_BITS = 3, 6, 32.0
+#: What another text on a line is worth to ``spread`` where no answer changes, and what ends it.
+_TOUCHED, _WORTHLESS = 0.25, 0.01
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A sibling with what its tests see, one for each of its original's parameters."""
+
+    sibling: Sibling
+    tests: tuple[TestRecord, ...]
+
+    def holds(self, sites: Sites, run: Sight) -> bool:
+        """Whether a run saw the same."""
+        return run.passed.issuperset(test.key for test in self.tests) and all(
+            sibling_agrees(test.pairs, run.pairs(test.key, sites), sites) for test in self.tests
+        )
+
+
+def sibling_key(path: str, sibling: Sibling, key: str) -> str:
+    """The key of a sibling for the parameters of its original."""
+    _, brace, parameters = key.partition("{")
+    return f"{path}::{sibling.id}{brace}{parameters}"
+
+
+def fit(
+    path: str, sibling: Sibling, originals: Sequence[TestRecord], sites: Sites, solved: Sight
+) -> Variant | None:
+    """What a sibling sees on the solved tree; None where it fails, or is asked for other things.
+
+    Args:
+        path: Its file, as in keys.
+        sibling: It.
+        originals: What the function saw, for each of its parameters.
+        sites: Those observed in its file.
+        solved: A run of it on the solved tree.
+    """
+    tests = []
+    for original in originals:
+        key = sibling_key(path, sibling, original.key)
+        test = TestRecord(key, solved.pairs(key, sites))
+        if key not in solved.passed or not _alike(original, test, sites):
+            return None
+        tests.append(test)
+    return Variant(sibling, tuple(tests))
+
+
+def spread(
+    variants: Sequence[Variant],
+    originals: Sequence[TestRecord],
+    sites: Sites,
+    starts: Sequence[int],
+) -> tuple[Variant, ...]:
+    """A few that differ from the original in as many answers as can be, and from one another.
+
+    One whose answers are all those of the original is trivial: it is left out.
+
+    Args:
+        variants: Of one function.
+        originals: What it saw, for each of its parameters.
+        sites: Those observed in its file.
+        starts: Where lines of the file begin.
+    """
+    gains = {}
+    for variant in variants:
+        places = dict(_answers(variant, originals, sites))
+        if places:
+            lines = {bisect_right(starts, start) for start, _, _ in variant.sibling.edits}
+            gains[variant] = places, lines
+    chosen: list[Variant] = []
+    asked: Counter[object] = Counter()
+
+    def gain(variant: Variant) -> float:
+        places, lines = gains[variant]
+        new = sum(
+            0.5 ** asked[place] + 0.5 * (not asked[place, value]) for place, value in places.items()
+        )
+        return new + sum(_TOUCHED * 0.5 ** asked[line] for line in lines)
+
+    while gains and len(chosen) < 2 * MOST_SIBLINGS:
+        best = max(gains, key=gain)
+        if gain(best) < _WORTHLESS:
+            break
+        places, lines = gains.pop(best)
+        asked.update([*places, *places.items(), *lines])
+        chosen.append(best)
+    return tuple(chosen)
+
+
+def _answers(
+    variant: Variant, originals: Sequence[TestRecord], sites: Sites
+) -> Iterator[tuple[tuple[int, int], Value]]:
+    """Where it is answered otherwise than its original, and what."""
+    for number, (test, original) in enumerate(zip(variant.tests, originals, strict=True)):
+        for place, (mine, other) in enumerate(zip(test.pairs, original.pairs, strict=True)):
+            if not same_result(sites[mine.site], other.actual, mine.actual):
+                yield (number, place), mine.actual
+
+
+def telling(
+    variants: Sequence[Variant], originals: Sequence[TestRecord], sites: Sites, start: Sight
+) -> tuple[Variant, ...]:
+    """A few that unsolved code fails where it is asked anything new; the hardest to guess first.
+
+    Args:
+        variants: Of one function, fit.
+        originals: What it saw, for each of its parameters.
+        sites: Those observed in its file.
+        start: A run of them on the unsolved tree: a test that passes there holds nobody up, and is
+            left out.
+    """
+    seen = {pair.actual for test in originals for pair in test.pairs}
+    fit = [found for one in variants if (found := _told(one, originals, sites, start)) is not None]
+    kept: list[Variant] = []
+    total = 0.0
+    while fit and len(kept) < (KEPT_SIBLINGS if total >= ENOUGH_BITS else MOST_SIBLINGS):
+        gain = {id(one): sum(bits(value, seen) for value in _values(one) - seen) for one in fit}
+        best = max(fit, key=lambda one: gain[id(one)])
+        total += gain[id(best)]
+        seen |= _values(best)
+        kept.append(best)
+        answers = _pairs(best)
+        fit = [one for one in fit if _pairs(one) != answers]
+    return tuple(kept)
+
+
+def _told(
+    variant: Variant, originals: Sequence[TestRecord], sites: Sites, start: Sight
+) -> Variant | None:
+    tests = [
+        replace(test, lacking=_lacking(told, sites))
+        for test, original in zip(variant.tests, originals, strict=True)
+        if (told := _telling(original, test, sites, start))
+    ]
+    return Variant(variant.sibling, tuple(tests)) if tests else None
+
+
+def _telling(original: TestRecord, sibling: TestRecord, sites: Sites, start: Sight) -> list[Pair]:
+    """What unsolved code does not answer like that, and the original not either."""
+    given = start.pairs(sibling.key, sites)
+    found = []
+    for place, (mine, other) in enumerate(zip(sibling.pairs, original.pairs, strict=True)):
+        site = sites[mine.site]
+        reached = place < len(given) and given[place].site == mine.site
+        right = reached and same_result(site, given[place].actual, mine.actual)
+        if not right and not same_result(site, other.actual, mine.actual):
+            found.append(mine)
+    return found
+
+
+def _lacking(found: Iterable[Pair], sites: Sites) -> tuple[Value, ...]:
+    values = {pair.actual for pair in found if sites[pair.site].op in EXACT}
+    return tuple(sorted(values, key=repr))
+
+
+def _values(variant: Variant) -> set[Value]:
+    return {value for test in variant.tests for value in test.lacking}
+
+
+def _pairs(variant: Variant) -> tuple[tuple[Pair, ...], ...]:
+    return tuple(test.pairs for test in variant.tests)
+
+
+def _alike(original: TestRecord, sibling: TestRecord, sites: Sites) -> bool:
+    """Whether a sibling asks for the same kind of thing: else its inputs may be out of bounds."""
+    mine, theirs = original.pairs, sibling.pairs
+    return len(mine) == len(theirs) and all(
+        one.site == other.site
+        and (
+            not (sites[one.site].op in EXACT or sites[one.site].form == "raises")
+            or (_kind(one.actual) == _kind(other.actual) and known(other.actual))
+        )
+        for one, other in zip(mine, theirs, strict=True)
+    )
+
+
+def _kind(value: Value) -> tuple[str, str]:
+    return "number" if value.kind in ("int", "float") else value.kind, value.name
