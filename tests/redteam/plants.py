@@ -188,6 +188,9 @@ while True: s.accept()[0].sendall(sys.argv[1].encode())' $M; sleep 0.5""",
     "kernel-keyrings": "mkdir ~/bin; printf '#!/bin/sh\\necho %s' $M > ~/bin/dmesg; "
     "chmod +x ~/bin/dmesg; export PATH=$HOME/bin:$PATH",
     "metadata-singles-out": "touch $T",
+    "container-secrets": "lay /tmp/.env",
+    "container-engine": "way 2375",
+    "container-mounts": "lay $HOME/seen",
 }
 
 ONLINE = {
