@@ -4,6 +4,8 @@ import json
 import os
 import re
 import ssl
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 from registries import JSON, NpmRegistry, PipIndex, tarball, wheel
@@ -346,3 +348,39 @@ def test_an_index_as_of_a_date_is_as_guarded_as_any_host(way):
     with pytest.raises((ssl.SSLError, OSError)):
         way.tls(FILES)
     assert way.origin.accepted == 0
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_memory_is_what_it_was_after_many_pages_and_large_files(index, entered, proxy):
+    content = bytes(256 << 20)
+    digest = index.add("dep", "dep-1.1.tar", content, EARLY)
+    way = entered("[limits]\nmax_requests = 20_000\n" + PIP)
+    tls = way.tls()
+    assert way.ask("GET /simple/dep/ HTTP/1.1", tls=tls).startswith(b"HTTP/1.1 200")
+    before = resident(proxy.pid)
+    for _ in range(10_000):
+        assert way.ask("GET /simple/dep/ HTTP/1.1", tls=tls).startswith(b"HTTP/1.1 200")
+    with ThreadPoolExecutor(4) as pool:
+        sizes = list(pool.map(lambda _: swallowed(way, digest), range(4)))
+    assert min(sizes) > len(content)
+    print(f"MiB before: {before}, at most: {resident(proxy.pid, most=True)}")
+    assert resident(proxy.pid, most=True) <= 1.3 * before
+
+
+def resident(pid, *, most=False):
+    """MiB of a process that are, or at most ever were, in memory."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(re.search(rf"Vm{'HWM' if most else 'RSS'}:\s+(\d+)", status)[1]) / 1024
+
+
+def swallowed(way, digest):
+    """The bytes of an answer whose body is a large file."""
+    tls, path = way.tls(), f"/simple/dep/{digest}/dep-1.1.tar"
+    there = f"{ORIGIN}:{way.origin.port}"
+    tls.sendall(f"GET {path} HTTP/1.1\r\nHost: {there}\r\nConnection: close\r\n\r\n".encode())
+    tls.settimeout(300)
+    buffer, size = bytearray(1 << 20), 0
+    while more := tls.recv_into(buffer):
+        size += more
+    return size
