@@ -4,6 +4,8 @@ import importlib.util
 import json
 from pathlib import Path
 
+import pytest
+
 from codegym.types import call
 
 _PATH = Path(__file__).parent / "proxy" / "conftest.py"
@@ -11,6 +13,12 @@ _spec = importlib.util.spec_from_file_location("proxy_parts_of_conftest", _PATH)
 _parts = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(_parts)
 
+#: Marks a test that is to pass on each backend.
+EVERYWHERE = pytest.mark.parametrize(
+    "setting",
+    ["bubblewrap", pytest.param("docker", marks=pytest.mark.docker)],
+    indirect=True,
+)
 ORIGIN, SINK = _parts.ORIGIN, _parts.SINK
 Origin = _parts.Origin
 interpreter, certificates, servers = _parts.interpreter, _parts.certificates, _parts.servers

@@ -4,13 +4,26 @@ import json
 from contextlib import chdir
 
 import pytest
+from docker_boxes import require_engine
 from proxy_parts import ORIGIN, SINK, certificates, interpreter, servers, wait_until
 
 from codegym.envs.episode import Episode
 from codegym.envs.options import EpisodeOptions
+from codegym.grading.setting import Setting
 from codegym.network.ways import ways
 
 __all__ = ["certificates", "interpreter", "servers", "wait_until"]
+
+
+@pytest.fixture
+async def setting(request, home):
+    """A setting over bubblewrap, or the backend that a test asks for."""
+    name = getattr(request, "param", "bubblewrap")
+    if name == "docker":
+        require_engine()
+    made = Setting.on(name)
+    yield made
+    await made.close()
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,7 @@ import threading
 from dataclasses import dataclass, field
 
 import pytest
-from proxy_parts import address, bash, get, said
+from proxy_parts import EVERYWHERE, address, bash, get, said
 
 pytestmark = pytest.mark.network
 
@@ -162,6 +162,7 @@ def join():
 """
 
 
+@EVERYWHERE
 async def test_no_way_but_the_one(play, policy, sinks, origin, sink):
     """All in one episode; each in a process of its own, as one attempt must not hinder another."""
     episode = await play(policy(), max_steps=100)
@@ -193,6 +194,7 @@ def test_the_sinks_do_notice(sinks):
     assert set(sinks.came) >= {"tcp", "udp", "abstract"}
 
 
+@EVERYWHERE
 async def test_nothing_of_the_proxy_is_to_be_read_inside(play, policy, tmp_path, the_proxy):
     episode = await play(policy(), log=tmp_path / "log.jsonl")
     way = episode._way

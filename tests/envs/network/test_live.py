@@ -10,7 +10,7 @@ from dataclasses import replace
 from urllib.parse import urlsplit
 
 import pytest
-from proxy_parts import bash, entries, said
+from proxy_parts import EVERYWHERE, bash, entries, said
 
 from codegym.envs.episode import Episode
 from codegym.envs.network import _refuse_what_pip_holds
@@ -67,6 +67,7 @@ async def episode(setting, source, live, tmp_path):
     await made.close()
 
 
+@EVERYWHERE
 async def test_pip_installs_what_there_was_at_the_tasks_date(episode):
     told = await said(episode, bash(f"pip install {PACKAGE} && {IMPORT}"))
     assert told.endswith(f"{THEN}\n"), told
