@@ -22,11 +22,11 @@ _WHOLE_SEC = 1800.0
 
 
 class UpstreamError(Exception):
-    """The upstream index, or its host of files, did not answer as it has to."""
+    """The upstream index, or its host of files, did not answer."""
 
 
-class SpentError(UpstreamError):
-    """The episode has used up what it may fetch."""
+class UnfitError(UpstreamError):
+    """It did, but with what cannot be used, or with more than the episode may have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Client:
             The answer's status.
 
         Raises:
-            UpstreamError: There was no whole answer, or its body is too large.
+            UpstreamError: There was no whole answer, or it cannot be used.
         """
         try:
             async with asyncio.timeout(_WHOLE_SEC):
@@ -102,11 +102,11 @@ async def _received(
             if status != 200:
                 return status
             if encoded not in ([], [b"identity"]):
-                raise UpstreamError("the answer is compressed, although that was not asked for")
+                raise UnfitError("the answer is compressed, although that was not asked for")
         elif isinstance(event, h11.Data):
             size += len(event.data)
             if size > limit:
-                raise UpstreamError(f"the answer has more than {limit} bytes")
+                raise UnfitError(f"the answer has more than {limit} bytes")
             sink.write(event.data)
     return status
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..journal import Journal
 from ..names import canonical_path
 from ..rules import Rule, Verdict
-from .client import SpentError, UpstreamError
+from .client import UnfitError, UpstreamError
 from .kinds import Kind, same_name
 from .origin import Answer
 from .store import Store
@@ -43,8 +43,8 @@ class Index:
         try:
             found = await self._found(path, accept)
         except (UpstreamError, OSError) as error:
-            # What an episode used up is its own affair; what is out of reach is not.
-            self._note("index" if isinstance(error, SpentError) else "upstream", path, str(error))
+            # What an episode chose or used up is its own affair; what is out of reach is not.
+            self._note("index" if isinstance(error, UnfitError) else "upstream", path, str(error))
             raise ConnectionAbortedError from error
         if isinstance(found, Answer):
             return found

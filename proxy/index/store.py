@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 
 from ..account import Account
 from ..rules import Rule, Verdict
-from .client import Client, SpentError, UpstreamError
+from .client import Client, UnfitError, UpstreamError
 from .kinds import Kind, Listing, Source
 from .record import Kept, Record
 from .scan import Scanner, UnsearchableError
@@ -96,7 +96,7 @@ class Store:
                 async with self._upstream.reading:
                     dumped = await asyncio.to_thread(self._filtered, spool, project, url)
             elif status not in (404, 410):
-                raise UpstreamError(f"{url} answers {status}")
+                raise _unanswered(url, status)
         self._record.keep_project(project, dumped)
         return dumped
 
@@ -105,7 +105,7 @@ class Store:
         try:
             document = json.load(spool)
         except (ValueError, RecursionError) as error:
-            raise UpstreamError(f"{url} answers with no JSON") from error
+            raise UnfitError(f"{url} answers with no JSON") from error
         listing = self._kind.listing(document, project, url, self._cutoff)
         return listing.dump() if listing else None
 
@@ -115,7 +115,7 @@ class Store:
         with self._record.spool() as spool:
             status = await self._fetched(source.url, "*/*", spool, limit)
             if status != 200:
-                raise UpstreamError(f"{source.url} answers {status}")
+                raise _unanswered(source.url, status)
             spool.flush()
             path = Path(spool.name)
             why = await asyncio.to_thread(self._wrong, path, source)
@@ -128,7 +128,7 @@ class Store:
         algorithm, _, expected = source.digest.partition("-")
         with path.open("rb") as file:
             if hashlib.file_digest(file, algorithm).hexdigest() != expected:
-                raise UpstreamError(f"{source.url} is not what the index says it is")
+                raise UnfitError(f"{source.url} is not what the index says it is")
         try:
             found = self._scanner.finds(path)
         except UnsearchableError as error:
@@ -141,7 +141,7 @@ class Store:
         async with self._fetches:
             left = most - spent.fetched
             if left <= 0:
-                raise SpentError("the episode's budget for downloads is spent")
+                raise UnfitError("the episode's budget for downloads is spent")
             parts = urlsplit(url)
             headers = {"Accept": accept}
             if url.startswith(f"{self.origin}/") and self._rule.credentials:
@@ -165,3 +165,9 @@ class Store:
             self._running[key] = task
             task.add_done_callback(lambda _: self._running.pop(key, None))
         return await asyncio.shield(task)
+
+
+def _unanswered(url: str, status: int) -> UpstreamError:
+    """Why an answer of a status other than 200 is none."""
+    kind = UpstreamError if status >= 500 or status == 429 else UnfitError
+    return kind(f"{url} answers {status}")
