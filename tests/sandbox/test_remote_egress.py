@@ -8,7 +8,6 @@ from sandbox.test_egress import (  # noqa: F401 - fixtures, and tests that are r
     test_a_long_answer_arrives_whole,
     test_a_stopped_sandbox_has_no_connection_left,
     test_each_sandbox_has_its_own,
-    test_files_of_many_sandboxes_do_not_fill_anything,
     test_it_is_there_again_when_everything_inside_was_ended,
     test_more_connections_than_may_be_wait_until_one_ends,
     test_nobody_inside_can_take_its_place,

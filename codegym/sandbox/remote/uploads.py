@@ -18,6 +18,7 @@ from codegym.sandbox.remote.wire import Kind, Messages, Wire
 from codegym.store import Holds, LayerStore
 
 _TOLD_EVERY_SEC = 5.0
+_TOLD_BYTES = 1 << 20
 
 
 class Uploads:
@@ -113,7 +114,8 @@ class Uploads:
         total = sum(entry.size for entry in entries)
         what = f"to {self._server.address} ({layer.name.split('-')[0]})"
         sent, tell_at = 0, time.monotonic() + _TOLD_EVERY_SEC
-        self.told(f"sending {total / 1e6:.1f} MB {what}")
+        if total > _TOLD_BYTES:
+            self.told(f"sending {total / 1e6:.0f} MB {what}")
         pieces = pieces_of(layer, entries)
         while piece := next(pieces, b""):
             await wire.send(Kind.DATA, 0, piece)
