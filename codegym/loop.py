@@ -14,6 +14,7 @@ from pathlib import Path
 import codegym
 from codegym.agents import load_policy
 from codegym.agents.load import charge, closing, pinned_options
+from codegym.agents.replay import Replay
 from codegym.envs.kinds import choose_rows, present
 from codegym.envs.options import EpisodeOptions
 from codegym.envs.rollouts import Rollouts
@@ -69,6 +70,7 @@ async def run(config: RunConfig, watcher: Watcher | None = None) -> Summary:
     # Tasks come from a source, actions from a policy.
     source = choose_rows(resolve(config.tasks), config.options.kind)
     policy = load_policy(config.policy, source, config.policy_options)
+    replayed = open_run(policy.folder) if isinstance(policy, Replay) else None
 
     # Sandboxes come from a backend. A setting makes tasks ready in them, and grades in fresh ones.
     async with closing(policy), open_setting(config.sandbox, watcher.note) as setting:
@@ -87,7 +89,7 @@ async def run(config: RunConfig, watcher: Watcher | None = None) -> Summary:
                 seed=config.seed,
                 done=folder.finished,
                 checkpoints=folder.checkpoints(),
-                listener=Recorder(folder),
+                listener=Recorder(folder, replayed),
             )
             charge(policy, folder.tokens_spent)
             watcher.begin(config.samples * sum(1 for _ in source), len(folder.finished))

@@ -41,6 +41,11 @@ class Replay:
         object.__setattr__(self, "_scripts", scripts)
         object.__setattr__(self, "version", f"{run.pins.policy}@{run.pins.policy_version}")
 
+    @property
+    def folder(self) -> Path:
+        """The run's folder."""
+        return Path(self.run.partition("#")[0])
+
     async def act(self, history: History) -> Action:
         """The action that was taken at this turn.
 

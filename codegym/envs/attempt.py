@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import time
 from dataclasses import replace
-from pathlib import Path
 
 from codegym.envs.asking import ask
 from codegym.envs.boxes import ATTEMPTS
@@ -15,6 +14,7 @@ from codegym.envs.jobs import Job
 from codegym.envs.options import EpisodeOptions
 from codegym.errors import PolicyError, SandboxError, TaskError
 from codegym.grading.setting import Setting
+from codegym.network.ways import Keeping
 from codegym.types import EpisodeResult, Fault, Observation, Policy, Task, Trajectory, Turn
 
 
@@ -32,9 +32,9 @@ class Listener:
     def on_checkpoint(self, index: int, checkpoint: Checkpoint) -> None:
         """A long episode can go on from here."""
 
-    def network_log(self, index: int) -> Path | None:  # noqa: ARG002 - for those who override it
-        """Where an episode's requests are to be written; None: nowhere that stays."""
-        return None
+    def keeping(self, job: Job) -> Keeping:  # noqa: ARG002 - for those who override it
+        """What is to be kept of what an episode asks of the network."""
+        return Keeping()
 
 
 class Attempt:
@@ -62,8 +62,8 @@ class Attempt:
         return result
 
     async def _once(self, checkpoint: Checkpoint | None, checkpoint_sec: float) -> EpisodeResult:
-        log = self._listener.network_log(self._job.index)
-        episode = Episode(self._setting, self._options, log)
+        keeping = self._listener.keeping(self._job)
+        episode = Episode(self._setting, self._options, keeping)
         try:
             await self._begin(episode, checkpoint)
             await self._turns(episode, checkpoint_sec)

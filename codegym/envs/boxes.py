@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import TypeVar
 
 from codegym.envs.network import Network
 from codegym.errors import SandboxError
 from codegym.grading.setting import Ready, Setting
-from codegym.network.ways import Way
+from codegym.network.ways import Keeping, Way
 from codegym.sandbox.base import Sandbox
 from codegym.types import Manifest
 
@@ -44,12 +43,12 @@ async def collect_copy(box: Sandbox) -> Manifest:
 
 
 async def start(
-    setting: Setting, ready: Ready, network: Network | None, log: Path | None
+    setting: Setting, ready: Ready, network: Network | None, keeping: Keeping
 ) -> tuple[Sandbox, Way | None]:
     """A policy's sandbox, and its way out where it has one."""
     if network is None:
         return await setting.start(ready), None
-    way = await network.open(ready, log)
+    way = await network.open(ready, keeping)
     try:
         return await setting.start(ready, network.spec(ready.start_spec, way)), way
     except BaseException:

@@ -12,7 +12,6 @@ import copy
 import hashlib
 import time
 from collections.abc import Coroutine, Sequence
-from pathlib import Path
 
 from codegym.envs import boxes, kinds, network
 from codegym.envs.actions import Malformed, parse
@@ -24,7 +23,7 @@ from codegym.envs.workbench import Workbench
 from codegym.errors import SandboxError, TaskError, UsageError
 from codegym.grading.grader import run_tests
 from codegym.grading.setting import Ready, Setting
-from codegym.network.ways import Way
+from codegym.network.ways import Keeping, Way
 from codegym.sandbox.base import Sandbox
 from codegym.types import (
     Action,
@@ -50,7 +49,7 @@ class Episode:
     Args:
         setting: Where sandboxes and grades come from; of the running event loop.
         options: How it is played.
-        network_log: Where what it asks of the network is written, if that is to stay.
+        keeping: What is kept of what it asks of the network.
 
     Attributes:
         fault: ``""``, or whose fault it was that there is no grade.
@@ -64,10 +63,10 @@ class Episode:
         self,
         setting: Setting,
         options: EpisodeOptions | None = None,
-        network_log: Path | None = None,
+        keeping: Keeping | None = None,
     ) -> None:
         self.options = options or EpisodeOptions()
-        self._setting, self._network_log = setting, network_log
+        self._setting, self._keeping = setting, keeping or Keeping()
         self._ready: Ready | None = None
         self._box: Sandbox | None = None
         self._way: Way | None = None
@@ -162,7 +161,7 @@ class Episode:
         try:
             ready = await self._setting.ready(task)
             self._box, self._way = await boxes.persistently(
-                lambda: boxes.start(self._setting, ready, self.options.reachable, self._network_log)
+                lambda: boxes.start(self._setting, ready, self.options.reachable, self._keeping)
             )
         finally:
             await closing

@@ -6,7 +6,6 @@ import asyncio
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from codegym.errors import TaskError, UsageError
 from codegym.grading.ready import Ready
@@ -14,7 +13,7 @@ from codegym.network.clients import files, variables
 from codegym.network.pip_wheel import pip_layer, wheel_of
 from codegym.network.policy import NetworkPolicy, find_policy
 from codegym.network.registries import registry_addresses
-from codegym.network.ways import Purpose, Way, ways
+from codegym.network.ways import Keeping, Purpose, Way, ways
 from codegym.sandbox.images import shared_functions
 from codegym.sandbox.images.similarity import vendored
 from codegym.store import LayerStore
@@ -61,29 +60,29 @@ class Network:
         if self._pip:
             pip_layer(LayerStore())
 
-    async def open(self, ready: Ready, log: Path | None) -> Way:
+    async def open(self, ready: Ready, keeping: Keeping) -> Way:
         """Open the way out of a task's episode.
 
         Args:
             ready: The task.
-            log: Where its requests are written; None: nowhere that stays.
+            keeping: What of it is kept.
 
         Raises:
             SandboxError: The proxy does not work.
             TaskError: What the policy brings into the sandbox holds the task's answer.
             UnavailableError: Something cannot be fetched.
         """
-        opening = asyncio.ensure_future(asyncio.to_thread(self._open, ready, log))
+        opening = asyncio.ensure_future(asyncio.to_thread(self._open, ready, keeping))
         try:
             return await asyncio.shield(opening)
         except asyncio.CancelledError:
             opening.add_done_callback(_close_stray)  # a thread cannot be stopped
             raise
 
-    def _open(self, ready: Ready, log: Path | None) -> Way:
+    def _open(self, ready: Ready, keeping: Keeping) -> Way:
         purpose = self._purpose(ready)
         try:
-            return ways().open(self.policy, self._registries, log=log, purpose=purpose)
+            return ways().open(self.policy, self._registries, purpose, keeping)
         except UsageError as error:  # the policy was checked: it is the task's date that is wrong
             raise TaskError(ready.task.instance_id, str(error)) from error
 

@@ -40,6 +40,20 @@ class Purpose:
     markers: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Keeping:
+    """What of an episode's requests is kept, and what of another's is used.
+
+    Attributes:
+        log: Where each request is written (more is appended), with what registries answered beside
+            it; None: kept until the way is closed.
+        frozen: What registries answered in an episode that is replayed.
+    """
+
+    log: Path | None = None
+    frozen: Path | None = None
+
+
 class Way:
     """One episode's way out; of all its forks, too. ``close`` blocks for some milliseconds.
 
@@ -56,15 +70,15 @@ class Way:
         folder: Path,
         policy: NetworkPolicy,
         registries: Mapping[str, Sequence[str]],
-        log: Path | None,
         purpose: Purpose,
+        keeping: Keeping,
     ) -> None:
         self._proxy, self._folder = proxy, folder
         self._holders, self._lock = 1, threading.Lock()
         self._policy = policy
         self._name = secrets.token_hex(8)
         self.registries = registries
-        self.log = log or folder / "network.jsonl"
+        self.log = keeping.log or folder / "network.jsonl"
         self._seen = self.log.stat().st_size if self.log.exists() else 0
         place = folder / "way"
         place.mkdir()
@@ -78,6 +92,7 @@ class Way:
             as_of=purpose.as_of,
             denied=purpose.denied,
             markers=purpose.markers,
+            frozen=keeping.frozen,
         ).certificate
 
     @property
@@ -163,17 +178,16 @@ class Ways:
         self,
         policy: NetworkPolicy,
         registries: Mapping[str, Sequence[str]],
-        *,
-        log: Path | None = None,
         purpose: Purpose = Purpose(),
+        keeping: Keeping = Keeping(),
     ) -> Way:
         """Open an episode's way out.
 
         Args:
             policy: What it may reach.
             registries: The addresses of each registry that the policy names.
-            log: Where to write what it asks for (more is appended); None: kept until it is closed.
             purpose: What a registry has to know of the task.
+            keeping: What of it is kept.
 
         Raises:
             UsageError: The policy cannot be used.
@@ -183,7 +197,7 @@ class Ways:
         proxy = self.start()
         folder = Path(tempfile.mkdtemp(prefix="codegym-way-"))
         try:
-            return Way(proxy, folder, policy, registries, log, purpose)
+            return Way(proxy, folder, policy, registries, purpose, keeping)
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise

@@ -5,6 +5,7 @@ episodes.jsonl               one line for each finished episode, appended
 trajectories/<index>.jsonl   a header, then one line for each turn, appended as it happens
 checkpoints/<index>.json     where a long episode was, replaced atomically
 network/<index>.jsonl        what an episode asked of the network, with each verdict, appended
+network/<index>.index/       what registries answered in it
 lock                         held by the one writer
 """
 
@@ -29,3 +30,8 @@ def checkpoint_file(run: Path, index: int) -> Path:
 def network_file(run: Path, index: int) -> Path:
     """Where what an episode asked of the network is."""
     return run / NETWORK / f"{index:06d}.jsonl"
+
+
+def answers_folder(run: Path, index: int) -> Path:
+    """Where what registries answered in an episode is."""
+    return network_file(run, index).with_suffix(".index")

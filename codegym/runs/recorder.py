@@ -6,17 +6,26 @@ from pathlib import Path
 
 from codegym.envs.attempt import Listener
 from codegym.envs.checkpoint import Checkpoint
+from codegym.envs.jobs import Job
+from codegym.network.ways import Keeping
 from codegym.runs.folder import RunFolder
-from codegym.runs.layout import network_file
+from codegym.runs.layout import answers_folder, network_file
+from codegym.runs.reader import Run
 from codegym.runs.records import TrajectoryHeader
 from codegym.types import Observation, Task, Turn
 
 
 class Recorder(Listener):
-    """Writes what rollouts tell into a run's folder."""
+    """Writes what rollouts tell into a run's folder.
 
-    def __init__(self, folder: RunFolder) -> None:
+    Args:
+        folder: The run's.
+        replayed: A run whose registries' answers are given once more, where it had any.
+    """
+
+    def __init__(self, folder: RunFolder, replayed: Run | None = None) -> None:
         self._folder = folder
+        self._frozen = _frozen(replayed) if replayed else {}
 
     def on_start(
         self, index: int, task: Task, seed: int, policy: str, first: Observation, turns: int
@@ -32,6 +41,19 @@ class Recorder(Listener):
         """A long episode can go on from here."""
         self._folder.checkpoint(index, checkpoint)
 
-    def network_log(self, index: int) -> Path | None:
-        """Where an episode's requests are written: more is added where it is played again."""
-        return network_file(self._folder.path, index)
+    def keeping(self, job: Job) -> Keeping:
+        """All of it; more is added where an episode is played again."""
+        task_id = job.task.instance_id
+        frozen = self._frozen.get((task_id, job.seed)) or self._frozen.get((task_id, None))
+        return Keeping(network_file(self._folder.path, job.index), frozen)
+
+
+def _frozen(run: Run) -> dict[tuple[str, int | None], Path]:
+    """What registries answered, by task and seed, and by task alone: as a replay finds actions."""
+    found: dict[tuple[str, int | None], Path] = {}
+    for record in run.episodes():
+        answers = answers_folder(run.path, record.index)
+        if answers.is_dir():
+            found[record.task_id, record.seed] = answers
+            found.setdefault((record.task_id, None), answers)
+    return found

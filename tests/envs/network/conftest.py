@@ -10,7 +10,7 @@ from proxy_parts import ORIGIN, SINK, certificates, interpreter, servers, wait_u
 from codegym.envs.episode import Episode
 from codegym.envs.options import EpisodeOptions
 from codegym.grading.setting import Setting
-from codegym.network.ways import ways
+from codegym.network.ways import Keeping, ways
 
 __all__ = ["certificates", "interpreter", "servers", "wait_until"]
 
@@ -77,7 +77,7 @@ async def play(setting, source, operated):
     made = []
 
     async def begin(network, log=None, **options):
-        episode = Episode(setting, EpisodeOptions(network=network, **options), log)
+        episode = Episode(setting, EpisodeOptions(network=network, **options), Keeping(log))
         made.append(episode)
         await episode.reset(source.get("tiny-0"))
         return episode

@@ -16,12 +16,15 @@ from codegym.envs.episode import Episode
 from codegym.envs.network import _refuse_what_pip_holds
 from codegym.envs.options import EpisodeOptions
 from codegym.errors import TaskError, UnavailableError
+from codegym.loop import RunConfig, run
 from codegym.network.install import install
 from codegym.network.pip_wheel import pip_layer
 from codegym.network.registries import registry_addresses
-from codegym.network.ways import ways
+from codegym.network.ways import Keeping, ways
+from codegym.runs import open_run
+from codegym.runs.layout import network_file
 from codegym.store import LayerStore
-from codegym.types import File
+from codegym.types import File, call
 from codegym.workspace.diff import diff_trees
 
 pytestmark = pytest.mark.network
@@ -31,7 +34,7 @@ PACKAGE, THEN, LATER = "six", "1.16.0", "1.17.0"
 IMPORT = f"python -c 'import {PACKAGE}; print({PACKAGE}.__version__)'"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def live(home):
     """The operator lets the proxy reach the index, wherever it is."""
     try:
@@ -61,7 +64,7 @@ def live(home):
 @pytest.fixture
 async def episode(setting, source, live, tmp_path):
     options = EpisodeOptions(network="pip-as-of-task")
-    made = Episode(setting, options, tmp_path / "log.jsonl")
+    made = Episode(setting, options, Keeping(tmp_path / "log.jsonl"))
     await made.reset(source.get("tiny-0"))
     yield made
     await made.close()
@@ -84,6 +87,26 @@ async def test_the_project_under_test_is_nowhere_to_be_had(episode):
         assert "No matching distribution" in told, told
     (index, *_) = registry_addresses(["pip"])["pip"]
     assert {e["host"] for e in entries(episode._way.log)} == {urlsplit(index).hostname}
+
+
+@pytest.mark.slow
+async def test_a_replay_is_answered_what_the_first_was(live, at_home, tmp_path):
+    """And nobody is asked: not even where the index cannot be reached any more."""
+    script = tmp_path / "script.jsonl"
+    script.write_text(f"{bash(f'pip install -q {PACKAGE} && {IMPORT}')}\n{call('submit')}\n")
+    options = EpisodeOptions(kind="FixTests", network="pip-as-of-task")
+    first = RunConfig(
+        "CodeGym/FixTests-v0", tmp_path / "one", f"scripted:{script}", "tiny", options=options
+    )
+    await run(first)
+    (live / ".codegym" / "proxy.toml").write_text("private_addresses = []\n")
+    again = replace(first, out=tmp_path / "two", policy=f"replay:{first.out}")
+    assert (await run(again)).faults == 0
+    for index in range(3):
+        one, two = (open_run(config.out).turns(index)[0] for config in (first, again))
+        assert one.observation.output == two.observation.output == f"{THEN}\n"
+        assert [e for e in entries(network_file(first.out, index)) if e["event"] == "fetch"]
+        assert not [e for e in entries(network_file(again.out, index)) if e["event"] == "fetch"]
 
 
 def test_an_answer_that_pip_itself_holds_is_refused(live, setting, source):
