@@ -15,7 +15,6 @@ from codegym.cli import (
     audit,
     cache,
     check,
-    curriculum,
     doctor,
     environment,
     generate,
@@ -30,6 +29,7 @@ from codegym.cli import (
     tasks,
 )
 from codegym.cli.bench import command as bench
+from codegym.cli.curriculum import command as curriculum
 from codegym.cli.demo import command as demo
 from codegym.errors import CodeGymError
 

@@ -73,7 +73,7 @@ def run(
         workers=workers,
         samples=samples,
         seed=seed,
-        policy_options=_pairs(policy_option or [], base_url),
+        policy_options=pairs(policy_option or [], base_url),
         sandbox=sandbox,
         options=options,
     )
@@ -100,14 +100,15 @@ def _watched(config: RunConfig) -> Summary:
         raise
 
 
-def _pairs(given: list[str], base_url: str | None) -> dict[str, str]:
-    pairs = {} if base_url is None else {"base_url": base_url}
+def pairs(given: list[str], base_url: str | None) -> dict[str, str]:
+    """A policy's options as they were typed. Raises ``UsageError`` for what is no ``KEY=VALUE``."""
+    found = {} if base_url is None else {"base_url": base_url}
     for item in given:
         key, separator, value = item.partition("=")
         if not separator:
             raise UsageError(f"--policy-option: expected KEY=VALUE, got {item!r}")
-        pairs[key] = value
-    return pairs
+        found[key] = value
+    return found
 
 
 def as_json(summary: Summary, out: Path) -> dict[str, Any]:

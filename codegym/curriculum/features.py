@@ -83,8 +83,13 @@ class _Numbers(dict[str, float]):
 
 
 def vector(task: Task) -> Floats:
-    """A task's features, shape ``(len(FEATURES),)``; what is not known of it counts as 0."""
+    """A task's features, shape ``(len(FEATURES),)``; what is not known of it counts as 0.
+
+    A ``difficulty`` that it is labelled with, in logits, stands for all others.
+    """
     numbers = _numbers(task)
+    if "difficulty" in numbers:
+        return np.array([numbers["difficulty"] * (name == "label") for name in FEATURES])
     return np.array([read(numbers) for read, _ in FEATURES.values()])
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from codegym.curriculum.features import operator_of, order_of
+from codegym.curriculum.ratings import Rating
 from codegym.curriculum.spec import Spec
 from codegym.errors import DataError, NotFoundError
 from codegym.grading.features import features_of
@@ -34,9 +35,11 @@ def open_pool(spec: Spec) -> Joined:
     return chosen
 
 
-def slim(task: Task) -> Task:
-    """A task without its long texts: what samplers are given, for thousands at once."""
+def slim(task: Task, rating: Rating | None = None) -> Task:
+    """A task without its long texts, its difficulty as rated: what samplers are given."""
     features = dict(task.features)
+    if rating is not None:
+        features["difficulty"] = rating.difficulty
     if "files" not in features and "difficulty" not in features:
         features = {**features_of(task), **features}
     return replace(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from codegym.curriculum.difficulty import Difficulty
 from codegym.curriculum.drawing import Drawing
 from codegym.curriculum.outcomes import Outcome, as_group, outcomes
 from codegym.curriculum.pool import open_pool, slim
+from codegym.curriculum.ratings import Rating, ratings_file, read_ratings
 from codegym.curriculum.samplers import load_sampler
 from codegym.curriculum.spec import Spec, load_spec
 from codegym.errors import UsageError
@@ -73,8 +74,12 @@ class Curriculum:
     def __init__(self, spec: Spec) -> None:
         self.spec = spec
         self._source = open_pool(spec)
-        self.name, self.digest = spec.name, _digest(spec.digest, self._source.digest)
-        self.pool = tuple(slim(task) for task in self._source)
+        ratings: dict[str, Rating] = {}
+        for part in self._source.parts:
+            ratings |= read_ratings(ratings_file(part))
+        identity = _digest(spec.digest, self._source.digest)
+        self.name, self.digest = spec.name, _digest(identity, _told(ratings))
+        self.pool = tuple(slim(task, ratings.get(task.instance_id)) for task in self._source)
         self.sampler = load_sampler(
             spec.sampler, spec.options, seed=spec.seed, category=spec.category
         )
@@ -84,7 +89,7 @@ class Curriculum:
         self.history: list[Outcome] = []
         self.policy_version = ""
         self._tasks = {task.instance_id: task for task in self.pool}
-        self._log = EventLog(spec.state or _default_state(spec, self.digest), self.digest)
+        self._log = EventLog(spec.state or _default_state(spec, identity), identity)
         self._read, self._lock = 0, threading.RLock()
 
     @property
@@ -173,6 +178,10 @@ class Curriculum:
 
 def _digest(*parts: str) -> str:
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def _told(ratings: Mapping[str, Rating]) -> str:
+    return json.dumps([(name, rating.difficulty) for name, rating in sorted(ratings.items())])
 
 
 def _default_state(spec: Spec, digest: str) -> Path:

@@ -173,7 +173,7 @@ def _tasks(
             patch="",
             fail_to_pass=("test",),
             pass_to_pass=(),
-            features={"difficulty": float(difficulty), "statement_chars": 1},
+            features={"difficulty": float(difficulty)},
         )
         for number, (code, difficulty) in enumerate(zip(category, label, strict=True))
     )

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from codegym.cli.curriculum import rate, stats
+from codegym.cli.curriculum.options import SpecName
 from codegym.cli.options import Json
 from codegym.cli.output import console, print_json, safe
 from codegym.errors import NotFoundError
@@ -14,14 +17,14 @@ if TYPE_CHECKING:
     from codegym.curriculum.simulation import Compared
     from codegym.types import TaskSampler
 
-SpecName = Annotated[
-    str, typer.Argument(metavar="SPEC", help="PATH.toml, or the name of a bundled curriculum.")
-]
 Seed = Annotated[int, typer.Option(min=0, help="Decides what is drawn.")]
 
 app = typer.Typer(
     help="Choose which tasks a learner is given.", no_args_is_help=True, rich_markup_mode=None
 )
+
+app.command("rate")(rate.rate)
+app.command("stats")(stats.stats)
 
 
 @app.command()
@@ -67,6 +70,9 @@ def simulate(
     pools: Annotated[str, typer.Option(help="easy, balanced, hard; separated by commas.")] = (
         "easy,balanced,hard"
     ),
+    plot: Annotated[
+        Path | None, typer.Option(help="Write a plot, NAME.svg.", show_default=False)
+    ] = None,
     json: Json = False,
 ) -> None:
     """Compare samplers on made-up tasks, with learners that get better.
@@ -95,10 +101,22 @@ def simulate(
             f"{result.effective:.2f} of the groups informative",
             soft_wrap=True,
         )
+    if plot is not None:
+        plot.write_text(_plotted(f"Times uniform, {learner}, labels {labels:g}", results))
     if json:
         found = {pool: {r.sampler: r for r in results if r.pool == pool} for pool in chosen}
         about = {"learner": learner, "labels": labels, "seeds": seeds, "first_seed": seed}
         print_json({**about, "pools": found})
+
+
+def _plotted(title: str, results: list[Compared]) -> str:
+    from codegym.cli.curriculum.plots import intervals
+
+    groups = {
+        r.pool: [(o.sampler, o.ratio, *o.ci95) for o in results if o.pool == r.pool]
+        for r in results
+    }
+    return intervals(title, list(groups.items()), 1.0)
 
 
 def _samplers(specs: list[str]) -> dict[str, Any]:

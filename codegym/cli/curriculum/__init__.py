@@ -1,0 +1,1 @@
+"""``codegym curriculum``: which tasks a learner is given, and why."""
