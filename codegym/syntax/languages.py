@@ -80,8 +80,7 @@ GRAMMARS: Mapping[str, Grammar] = {
         functions=frozenset({"function_declaration", "method_declaration", "func_literal"}),
         classes=frozenset({"type_spec"}),
         blocks=frozenset({"source_file", "statement_list", "block"}),
-        inert=frozenset({"import_declaration", "package_clause", "type_declaration",
-                         "type_arguments"}),
+        inert=frozenset({"import_declaration", "package_clause", "type_arguments"}),
     ),
     "rust": Grammar(
         module="tree_sitter_rust",

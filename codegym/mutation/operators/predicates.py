@@ -82,7 +82,7 @@ def _declared(nodes: Sequence[Node], _: frozenset[str]) -> bool:
     loop = next(one for one in ancestors(nodes[0]) if one.type.startswith("for_"))
     for around in ancestors(loop):
         for one in walk(around) if "function" in around.type or around.parent is None else ():
-            if one.text == name and "identifier" in one.type and _in_block(one, loop):
+            if one.text == name and "identifier" in one.type and _in_block(one):
                 return True
         if around.type.startswith("for_") and name in _header(around):
             return True
@@ -91,12 +91,25 @@ def _declared(nodes: Sequence[Node], _: frozenset[str]) -> bool:
     return False
 
 
-def _in_block(name: Node, loop: Node) -> bool:
-    kinds = {"lexical_declaration", "class_declaration", "function_declaration", "catch_clause"}
-    declaration = next((one for one in ancestors(name) if one.type in kinds), None)
-    if declaration is None or declaration.parent is None or declaration.parent == loop:
-        return False
-    return not declaration.parent.type.startswith("for_")
+def _in_block(name: Node) -> bool:
+    """Whether a name stands where one is declared for a block, and not for a loop's rounds."""
+    parent = name.parent
+    if parent is not None and parent.type in ("class_declaration", "function_declaration"):
+        return parent.child_by_field_name("name") == name
+    child = name
+    for around in ancestors(name):
+        if around.type == "variable_declarator":
+            if around.child_by_field_name("name") != child:
+                return False
+            listed = around.parent
+            home = None if listed is None else listed.parent
+            if listed is None or home is None or listed.type != "lexical_declaration":
+                return False
+            return not home.type.startswith("for_")
+        if around.type == "catch_clause":
+            return around.child_by_field_name("parameter") == child
+        child = around
+    return False
 
 
 def _header(loop: Node) -> set[bytes | None]:
@@ -117,14 +130,14 @@ def _mentions(nodes: Sequence[Node], _: frozenset[str]) -> bool:
 
 
 def _later(nodes: Sequence[Node], _: frozenset[str]) -> bool:
-    """Whether what is named is named again after it, in the same block."""
+    """Whether what is named is read after it, in the same block."""
     (node, *_rest) = nodes
     statement = node
     for around in ancestors(node):
         if "block" in around.type or around.type in ("statement_list", "compound_statement"):
             break
         statement = around
-    named = re.compile(rf"(?<![\w.]){re.escape(_text(node))}(?!\w)")
+    named = re.compile(rf"(?<![\w.]){re.escape(_text(node))}(?!\w|\s*:?=[^=])")
     return any(named.search(_text(one)) for one in _following(statement))
 
 

@@ -96,17 +96,6 @@
  (#not-has? @body break_statement continue_statement) (#set! write "if @condition @body"))
 ((try_statement body: (_) @body) @at (#set! write "@body"))
 
-;; default_return
-(return_statement (array) @at (#set! write "[]"))
-(return_statement [(identifier) (call_expression) (member_expression) (new_expression) (object)
-  (subscript_expression)] @at
- (#not-eq? @at "undefined") (#not-eq? @at "null") (#set! write "undefined"))
-((return_statement (binary_expression operator: ["===" "!==" "<" ">" "<=" ">=" "&&" "||"]) @at)
- (#set! write "false"))
-((return_statement (binary_expression operator: ["+" "-" "*" "/" "%"]) @at) (#set! write "0"))
-((return_statement [(string) (template_string)] @at) (#not-match? @at "^['\"`]{2}$")
- (#set! write "\"\""))
-
 ;; early_return
 (statement_block
   [(for_statement body: (statement_block) @at) (for_in_statement body: (statement_block) @at)

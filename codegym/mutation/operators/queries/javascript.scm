@@ -25,3 +25,14 @@
 
 ;; null_handling
 ((call_expression optional_chain: _ @at) (#set! write ""))
+
+;; default_return
+(return_statement (array) @at (#set! write "[]"))
+(return_statement [(identifier) (call_expression) (member_expression) (new_expression) (object)
+  (subscript_expression)] @at
+ (#not-eq? @at "undefined") (#not-eq? @at "null") (#set! write "undefined"))
+((return_statement (binary_expression operator: ["===" "!==" "<" ">" "<=" ">=" "&&" "||"]) @at)
+ (#set! write "false"))
+((return_statement (binary_expression operator: ["+" "-" "*" "/" "%"]) @at) (#set! write "0"))
+((return_statement [(string) (template_string)] @at) (#not-match? @at "^['\"`]{2}$")
+ (#set! write "\"\""))

@@ -22,8 +22,17 @@
  (#set! write "@inner?"))
 
 ;; wrong_variable
-(required_parameter pattern: (identifier) @set !type)
+(required_parameter pattern: (identifier) @set !type !value)
+(required_parameter pattern: (identifier) @set !type value: (_) @value)
 (required_parameter pattern: (identifier) @set type: (_) @type)
 (optional_parameter pattern: (identifier) @set type: (_) @type)
 (required_parameter pattern: (rest_pattern (identifier) @set))
 (required_parameter pattern: (object_pattern (shorthand_property_identifier_pattern) @set))
+
+;; wrong_attribute
+(public_field_definition name: (property_identifier) @declared type: (_) @type)
+(public_field_definition name: (property_identifier) @declared !type value: (_) @value)
+(required_parameter (accessibility_modifier) pattern: (identifier) @declared type: (_) @type)
+
+;; default_return
+(return_statement (_) @at (#set! zero))
