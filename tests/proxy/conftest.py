@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from registries import JSON, NpmRegistry, PipIndex
 
 from codegym.errors import UnavailableError
 from codegym.network import NetworkPolicy, Proxy, ProxyConfig
@@ -22,6 +23,9 @@ from codegym.network.install import install
 ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT))  # `proxy` is a program beside the package, and never installed
 ORIGIN, SINK = "origin.test.example", "sink.test.example"
+AS_OF, EARLY, LATE = "2020-01-01T00:00:00Z", "2019-06-01T00:00:00.000Z", "2020-06-01T00:00:00.000Z"
+MARKER = "the_fix_of_the_task"
+PIP = '[[allow]]\nname = "index"\nregistry = "pip"\nas_of = "task"\n'
 MAKE_CERTIFICATE = f"""
 import sys
 sys.path.append({str(ROOT)!r})
@@ -172,6 +176,27 @@ class Way:
     def records(self) -> list[dict]:
         return [json.loads(line) for line in self.log.read_text().splitlines()]
 
+    def reasons(self, event) -> list[str]:
+        return [record["reason"] for record in self.records() if record["event"] == event]
+
+    def get(self, path, *, accept=JSON, headers="", tls=None) -> tuple[int, bytes]:
+        """The status and body of one request, as an index is asked."""
+        said = f"Accept: {accept}\r\n{headers}"
+        answer = self.ask(f"GET {path} HTTP/1.1", headers=said, tls=tls)
+        return int(answer[9:12] or 0), answer.partition(b"\r\n\r\n")[2]
+
+    def head(self, path) -> tuple[int, int]:
+        """The status and announced size of an answer without a body."""
+        tls = self.tls()
+        tls.sendall(f"HEAD {path} HTTP/1.1\r\nHost: {ORIGIN}:{self.origin.port}\r\n\r\n".encode())
+        answer = read_until(tls, b"\r\n\r\n")
+        return int(answer[9:12]), int(re.search(rb"(?i)content-length: (\d+)", answer)[1])
+
+    def filenames(self, project="dep") -> list[str]:
+        status, body = self.get(f"/simple/{project}/")
+        assert status == 200
+        return [file["filename"] for file in json.loads(body)["files"]]
+
     def denials(self) -> list[str]:
         return [record["reason"] for record in self.records() if not record["allowed"]]
 
@@ -287,6 +312,37 @@ def opened(servers, tmp_path):
 @pytest.fixture
 def way(opened, proxy, policy_text):
     return opened(proxy, policy_text)
+
+
+@pytest.fixture
+def index(registry):
+    for server in registry:
+        server.pages = {}
+    pages, files = (server.pages for server in registry)
+    index = PipIndex(pages, files, f"https://{SINK}:{registry[1].port}")
+    index.add_wheel("dep", "1.0", EARLY)
+    index.add_wheel("dep", "2.0", LATE)
+    index.add_wheel("tested", "1.0", EARLY)
+    return index
+
+
+@pytest.fixture
+def npm(registry):
+    registry[0].pages = {}
+    return NpmRegistry(registry[0].pages, f"https://{ORIGIN}:{registry[0].port}")
+
+
+@pytest.fixture
+def entered(opened, proxy, registry):
+    """Opens an episode whose policy has a registry as of a date."""
+
+    def make(text=PIP, path="/simple/", user="", proxy=proxy, **more):
+        address = f"https://{user}{ORIGIN}:{registry[0].port}{path}"
+        registries = {"pip": [address], "npm": [address.removesuffix("simple/")]}
+        usual = {"as_of": AS_OF, "denied": ["tested", "@x/tested"], "markers": [MARKER]}
+        return opened(proxy, text, registry, registries=registries, **(usual | more))
+
+    return make
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from registries import NpmRegistry, PipIndex
+from registries import NpmRegistry
 
 from codegym.network import Proxy, ProxyConfig
 from codegym.network.registries import registry_addresses
@@ -91,25 +91,8 @@ def client(relayed, tmp_path):
 
 
 def pip_download(address, *what):
-    command = [
-        sys.executable,
-        "-m",
-        "pip",
-        "download",
-        "--no-cache-dir",
-        "--no-deps",
-        "-i",
-        address,
-    ]
-    return (*command, "--only-binary", ":all:", *what)
-
-
-@pytest.fixture
-def index(registry):
-    for server in registry:
-        server.pages = {}
-    pages, files = (server.pages for server in registry)
-    return PipIndex(pages, files, f"https://{FILES}:{registry[1].port}")
+    options = ("--no-cache-dir", "--no-deps", "--only-binary", ":all:", "-i", address)
+    return (sys.executable, "-m", "pip", "download", *options, *what)
 
 
 def test_pip_chooses_what_there_was(index, registry, opened, proxy, client, tmp_path):
@@ -162,6 +145,28 @@ def test_npm_chooses_what_there_was(registry, opened, proxy, client, tmp_path):
     for asked in ("tested", f"{address}tested/-/tested-1.0.0.tgz", "dep@1.1.0", "npm-x@npm:tested"):
         assert client(way, *install, asked).returncode != 0, asked
     assert not any("tested" in path for _, path, _ in registry[0].asked)
+
+
+def test_many_streams_of_one_http2_connection_are_answered(
+    index, registry, opened, proxy, client, tmp_path
+):
+    if (
+        "HTTP2"
+        not in subprocess.run(["curl", "-V"], capture_output=True, text=True, check=False).stdout
+    ):
+        pytest.skip("NO CURL WITH HTTP/2")
+    address = f"https://{ORIGIN}:{registry[0].port}"
+    names = [f"dep-{number}" for number in range(12)]
+    for name in names:
+        index.add_wheel(name, "1.0", EARLY)
+    more = {"registries": {"pip": [f"{address}/simple/"]}, "as_of": AS_OF, "denied": ["dep-3"]}
+    way = opened(proxy, POLICY.format(kind="pip"), registry, **more)
+    asked = [part for name in names for part in ("-o", name, f"{address}/simple/{name}/")]
+    trusted = ("--cacert", str(tmp_path / f"{way.name}.pem"))
+    told = ("-w", "%{http_version} %{http_code}\n", "-sZ", "--http2")
+    ran = client(way, "curl", *trusted, *told, *asked)
+    assert sorted(ran.stdout.split("\n")) == ["", *["2 200"] * 11, "2 404"]
+    assert all(name in (tmp_path / name).read_text() for name in names if name != "dep-3")
 
 
 # The registries that this machine's own clients use ----------------------------------------------

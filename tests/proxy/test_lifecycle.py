@@ -132,7 +132,7 @@ def test_a_proxy_ends_with_whoever_started_it(
     proxy = Proxy(interpreter.python)
     proxy.start()
     way = opened(proxy, "")
-    pid, folder = proxy.pid, proxy._folder
+    pid, folder = proxy.pid, proxy.folder
     proxy._process.stdin.close()
     wait_until(lambda: proxy.pid != pid, "the end of the process")
     proxy.stop()
@@ -190,7 +190,7 @@ def test_no_authoritys_key_is_in_any_file_that_matters(proxy, opened, policy_tex
     assert way.ask().endswith(HELLO)
     assert "PRIVATE" in proxy._added[way.name]["key"]
     assert "PRIVATE" not in way.certificate
-    files = [path for folder in (tmp_path, proxy._folder) for path in folder.rglob("*")]
+    files = [path for folder in (tmp_path, proxy.folder) for path in folder.rglob("*")]
     regular = [path for path in files if path.is_file()]
     assert len(regular) >= 2
     assert [path for path in regular if b"PRIVATE" in path.read_bytes()] == []
