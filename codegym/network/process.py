@@ -7,10 +7,8 @@ import contextlib
 import json
 import os
 import select
-import shutil
 import socket
 import subprocess
-import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -19,6 +17,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from codegym.errors import SandboxError, UsageError
+from codegym.network.folders import HeldFolder, make_folder
 from codegym.network.policy import NetworkPolicy
 from codegym.resources import data_root
 
@@ -84,7 +83,7 @@ class Proxy:
         self._added: dict[str, dict[str, Any]] = {}  # the commands that open them once more
         self._process: subprocess.Popen[bytes] | None = None
         self._control: socket.socket | None = None
-        self._folder: Path | None = None
+        self._held: HeldFolder | None = None
         self._owner = os.getpid()
         self._deaths = 0
         self._ready = True
@@ -104,6 +103,13 @@ class Proxy:
         return process.pid if process is not None and process.poll() is None else None
 
     @property
+    def folder(self) -> Path:
+        """A temporary folder of this process. Raises ``SandboxError`` where it does not run."""
+        if self._held is None:
+            raise SandboxError("the egress proxy was stopped")
+        return self._held.path
+
+    @property
     def is_ready(self) -> bool:
         """Whether the process runs and has all its episodes."""
         return self._ready and self.pid is not None
@@ -111,8 +117,8 @@ class Proxy:
     def start(self) -> None:
         """Start the process; nothing if it was started. Raises ``SandboxError`` if it cannot."""
         with self._lock:
-            if self._folder is None:
-                self._folder = Path(tempfile.mkdtemp(prefix="codegym-proxy-"))
+            if self._held is None:
+                self._held = make_folder()
                 atexit.register(self.stop)
                 try:
                     self._spawn()
@@ -126,14 +132,14 @@ class Proxy:
         if self._owner != os.getpid():
             return  # a forked child has no say
         with self._lock:
-            process, folder = self._process, self._folder
-            self._folder = None
+            process, held = self._process, self._held
+            self._held = None
             self._added.clear()
             if process is not None:
                 self._hang_up(process)
                 _reap(process)
-            if folder is not None:
-                shutil.rmtree(folder, ignore_errors=True)
+            if held is not None:
+                held.remove()
                 atexit.unregister(self.stop)
 
     def add(
@@ -215,9 +221,7 @@ class Proxy:
         return answer
 
     def _spawn(self) -> None:
-        folder = self._folder
-        if folder is None:
-            raise SandboxError("the egress proxy was stopped")
+        folder = self.folder
         (folder / _CONTROL).unlink(missing_ok=True)
         errors = folder / "stderr"
         config = {
@@ -249,7 +253,7 @@ class Proxy:
     def _revive(self) -> None:
         """Start a process that died again, with all its episodes."""
         process = self._process
-        if self._folder is None or process is None or process.poll() is None:
+        if self._held is None or process is None or process.poll() is None:
             return
         self._ready = False
         soon = time.monotonic() - self._started < _SOON_SEC
@@ -265,7 +269,7 @@ class Proxy:
 
     def _watch(self) -> None:
         """Runs in a thread of its own, until the proxy is stopped."""
-        while (process := self._process) is not None and self._folder is not None:
+        while (process := self._process) is not None and self._held is not None:
             process.wait()
             try:
                 with self._lock:

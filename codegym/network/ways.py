@@ -195,7 +195,7 @@ class Ways:
             SandboxError: The proxy does not work; try again later.
         """
         proxy = self.start()
-        folder = Path(tempfile.mkdtemp(prefix="codegym-way-"))
+        folder = Path(tempfile.mkdtemp(prefix="way-", dir=proxy.folder))
         try:
             return Way(proxy, folder, policy, registries, purpose, keeping)
         except BaseException:

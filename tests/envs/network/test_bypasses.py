@@ -202,7 +202,7 @@ async def test_nothing_of_the_proxy_is_to_be_read_inside(play, policy, tmp_path,
     (line,) = [line for line in key.splitlines() if len(line) > 60][:1]
     look = f"grep -rlF '{line}' / --exclude-dir=proc --exclude-dir=sys 2>/dev/null; echo done"
     assert await said(episode, bash(look)) == "done\n"
-    for path in (way.socket, way.log, the_proxy._folder / "control.sock"):
+    for path in (way.socket, way.log, the_proxy.folder / "control.sock"):
         assert "No such file" in await said(episode, bash(f"ls {path}"))
         assert path.exists()
     assert "BEGIN CERTIFICATE" in (found := await said(episode, bash("cat /run/egress/ca.pem")))
