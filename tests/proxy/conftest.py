@@ -190,7 +190,8 @@ class Way:
         tls = self.tls()
         tls.sendall(f"HEAD {path} HTTP/1.1\r\nHost: {ORIGIN}:{self.origin.port}\r\n\r\n".encode())
         answer = read_until(tls, b"\r\n\r\n")
-        return int(answer[9:12]), int(re.search(rb"(?i)content-length: (\d+)", answer)[1])
+        (size,) = re.findall(rb"(?i)\r\ncontent-length: (\d+)", answer)
+        return int(answer[9:12]), int(size)
 
     def filenames(self, project="dep") -> list[str]:
         status, body = self.get(f"/simple/{project}/")
