@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 
@@ -42,3 +43,8 @@ def engine() -> Iterator[Engine]:
         yield made
     finally:
         made.close()
+
+
+def taking(stream: bytes) -> Callable[[int], bytes]:
+    """A function that returns the next so many bytes."""
+    return io.BytesIO(stream).read

@@ -23,6 +23,7 @@ from codegym.types import Capabilities, Image, SandboxSpec
 
 _MB = 1 << 20
 _PAGE = 4096
+_LARGE_BYTES = 1 << 16
 _ENTRIES = 256  # a tree's number of entries counts in steps of so many
 
 
@@ -128,13 +129,7 @@ class Docker:
         tree = ""
         try:
             tree = await unit.slot.keeper.tree(spec.workspace)
-            files = {
-                f"f{unit.kind.folders.index(folder)}/{rest}": data.hex()
-                for (folder, rest), data in zip(
-                    _placed(spec.image, tuple(spec.files)), spec.files.values(), strict=True
-                )
-            }
-            await unit.slot.ask("lay", tree=tree if lay else "", files=files)
+            await _lay(spec, unit, tree if lay else "")
         except BaseException:
             self._release(spec, unit, tree)
             raise
@@ -172,6 +167,7 @@ class Docker:
         image = await self._image(spec.image)
         folders = tuple(sorted({folder for folder, _ in _placed(spec.image, tuple(spec.files))}))
         size, entries = await self._size(spec.workspace)
+        size += sum(map(len, spec.files.values()))
         limits = spec.limits
         room = Room(
             size_mb=limits.disk_mb + size // _MB,
@@ -221,6 +217,20 @@ class Docker:
             engine.sweep()
         engine.close()
         self._holds.close()
+
+
+async def _lay(spec: SandboxSpec, unit: Unit, tree: str) -> None:
+    """Lay the tree, where one is named, and the files: the keeper is sent large ones once."""
+    files: dict[str, str] = {}
+    blobs: dict[str, str] = {}
+    places = _placed(spec.image, tuple(spec.files))
+    for (folder, rest), data in zip(places, spec.files.values(), strict=True):
+        path = f"f{unit.kind.folders.index(folder)}/{rest}"
+        if len(data) > _LARGE_BYTES:
+            blobs[path] = await unit.slot.keeper.blob(data)
+        else:
+            files[path] = data.hex()
+    await unit.slot.ask("lay", tree=tree, files=files, blobs=blobs)
 
 
 def _layers(spec: SandboxSpec) -> tuple[Path, ...]:

@@ -33,6 +33,7 @@ _MASKED = (
     "/sys",
 )
 USER = 1000
+_USUAL = "npipe:////./pipe/docker_engine" if os.name == "nt" else "unix:///var/run/docker.sock"
 _LOG = {"Type": "json-file", "Config": {"max-size": "64k", "max-file": "1"}}
 
 MEND = (
@@ -271,10 +272,11 @@ def _connect() -> APIClient:
             f"the Docker SDK is not installed (no module {error.name})",
             "Install it: `pip install 'codegym[docker]'`",
         ) from error
-    where = os.environ.get("DOCKER_HOST") or "its usual socket"
+    where = os.environ.get("DOCKER_HOST") or _USUAL
     try:
+        _knock(where)
         api: APIClient = docker.from_env(timeout=int(_TIMEOUT_SEC)).api
-    except DockerException as error:  # it has asked for the version already
+    except (DockerException, OSError) as error:  # it has asked for the version already
         problem = f"no Docker engine answers at {where}: {innermost(error)}"
         raise UnavailableError(problem, MEND) from error
     if tuple(int(part) for part in api._version.split(".")) < _OLDEST_API:
@@ -283,6 +285,13 @@ def _connect() -> APIClient:
             "Sandboxes need Docker 20.10 or newer",
         )
     return api
+
+
+def _knock(where: str) -> None:
+    """Try a socket of this machine first: what the system says of it is said as it is."""
+    if where.startswith("unix://") and hasattr(socket, "AF_UNIX"):
+        with socket.socket(socket.AF_UNIX) as knocking:
+            knocking.connect(where.removeprefix("unix://"))
 
 
 @contextlib.contextmanager

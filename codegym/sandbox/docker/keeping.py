@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import io
 import itertools
 import zipfile
@@ -22,6 +23,7 @@ SLOTS = 8
 _READY_SEC = 60.0
 _TREES_MB = 4096
 _KEPT_TREES = 32
+_KEPT_BLOBS = 32
 _ROOT = Path(__file__).parents[3]
 _MODULES = (
     *("codegym/sandbox/launcher/syscalls.py", "codegym/sandbox/launcher/transfer.py"),
@@ -96,6 +98,7 @@ class Keeper:
         self._link: Link | None = None
         self._ready = asyncio.get_running_loop().create_future()
         self._trees: OrderedDict[tuple[str, int], asyncio.Future[str]] = OrderedDict()
+        self._blobs: OrderedDict[str, asyncio.Future[None]] = OrderedDict()
         self._names = itertools.count()
         self._users: dict[str, int] = {}
 
@@ -176,6 +179,30 @@ class Keeper:
     def let_go(self, tree: str) -> None:
         """Undo one ``tree``."""
         self._users[tree] -= 1
+
+    async def blob(self, data: bytes) -> str:
+        """Have it keep a file's content, sent once; returns its name there."""
+        name = f"b{hashlib.sha256(data).hexdigest()}"
+        sending = self._blobs.get(name)
+        if sending is None or (sending.done() and sending.exception()):
+            sending = self._blobs[name] = asyncio.ensure_future(self._send_blob(name, data))
+        self._blobs.move_to_end(name)
+        await asyncio.shield(sending)
+        while len(self._blobs) > _KEPT_BLOBS:
+            oldest, _ = self._blobs.popitem(last=False)
+            await self.link.ask("drop", tree=oldest)
+        return name
+
+    async def _send_blob(self, name: str, data: bytes) -> None:
+        link = self.link
+        channel = link.new_channels(1)
+        receiving = asyncio.ensure_future(
+            link.ask("blob", blob=name, size=len(data), channel=channel)
+        )
+        try:
+            await link.send_all(channel, data)
+        finally:
+            await receiving
 
     async def _send(self, folder: Path) -> str:
         link, name = self.link, f"t{next(self._names)}"

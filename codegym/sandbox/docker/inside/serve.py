@@ -7,6 +7,7 @@ the answer. A message without ``id`` is an event.
     drop     forget a tree                                             -> {}
     prepare  wipe a slot, and make its folders                         -> {"clean": bool}
     boot     be there for the first program of a slot's container      -> {"turn": n}
+    blob     keep the file that comes on a channel                     -> {}
     lay      lay a tree and files into a slot                          -> {}
     start    let that program become a shell                           -> {}
     end      let a shell end by itself: close its pipes                -> {}
@@ -99,18 +100,45 @@ class Keeper:
 
         self._in_thread(number, work, channel)
 
+    def _op_blob(self, number: int, blob: str, size: int, channel: int) -> None:
+        inflow = Inflow(self._loop, channel)
+
+        def work() -> None:
+            data = inflow.read(size)
+            with open(f"{TREES}/{blob}", "wb") as file:
+                file.write(data)
+
+        self._in_thread(number, work, channel)
+
     def _op_drop(self, number: int, tree: str) -> None:
-        self._in_thread(number, lambda: shutil.rmtree(f"{TREES}/{tree}", ignore_errors=True))
+        def work() -> None:
+            if os.path.isdir(f"{TREES}/{tree}"):
+                shutil.rmtree(f"{TREES}/{tree}")
+            else:
+                os.unlink(f"{TREES}/{tree}")
+
+        self._in_thread(number, work)
 
     def _op_prepare(self, number: int, slot: int, extra: list[str]) -> None:
         station = self._stations[slot]
         station.close()
         self._in_thread(number, lambda: {"clean": station.slot.prepare(extra)})
 
-    def _op_lay(self, number: int, slot: int, tree: str, files: dict[str, str]) -> None:
+    def _op_lay(
+        self, number: int, slot: int, tree: str, files: dict[str, str], blobs: dict[str, str]
+    ) -> None:
         station = self._stations[slot]
-        folder = f"{TREES}/{tree}" if tree else ""
-        self._in_thread(number, lambda: station.slot.lay(folder, files))
+
+        def work() -> None:
+            if tree:
+                archive.copy(f"{TREES}/{tree}", station.slot.part("ws"))
+            for path, content in files.items():
+                station.slot.write(path, bytes.fromhex(content))
+            for path, blob in blobs.items():
+                with open(f"{TREES}/{blob}", "rb") as file:
+                    station.slot.write(path, file.read())
+
+        self._in_thread(number, work)
 
     def _op_collect(self, number: int, slot: int, tree: str, channel: int) -> None:
         outflow = Outflow(self._loop, channel)

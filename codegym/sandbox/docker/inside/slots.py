@@ -67,17 +67,13 @@ class Slot:
         for name in PARTS:
             archive.unpack(read, self.part(name))
 
-    def lay(self, tree: str, files: dict[str, str]) -> None:
-        """Lay a tree, if any, and files (path below the slot to hexadecimal content)."""
-        if tree:
-            archive.copy(tree, self.part("ws"))
-        for path, content in files.items():
-            full = self.part(path)
-            os.makedirs(os.path.dirname(full), exist_ok=True)
-            data = bytes.fromhex(content)
-            with open(full, "xb") as file:
-                file.write(data)
-            os.chmod(full, 0o755 if data.startswith(b"#!") else 0o644)
+    def write(self, path: str, data: bytes) -> None:
+        """Write a file of a folder that its sandbox can only read; any program may run it."""
+        full = self.part(path)
+        os.makedirs(os.path.dirname(full), exist_ok=True)
+        with open(full, "xb") as file:
+            file.write(data)
+        os.chmod(full, 0o755 if data.startswith(b"#!") else 0o644)
 
 
 def wipe(folder: str) -> None:
