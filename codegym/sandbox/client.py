@@ -167,9 +167,10 @@ class Launcher:
     def _gone(self) -> None:
         self.alive = False
         self._loop.remove_reader(self._socket)
+        problem = f"the sandbox launcher ended: {self._last_words()}"
         for reply in self._replies.values():
             if not reply.done():
-                reply.set_exception(SandboxError("the sandbox launcher ended"))
+                reply.set_exception(SandboxError(problem))
         self._on_gone()
 
     def close(self) -> None:

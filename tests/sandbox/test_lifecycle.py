@@ -202,3 +202,17 @@ def monitor_of(backend):
     commands = {int(child): Path(f"/proc/{child}/cmdline").read_bytes() for child in children}
     (monitor,) = (pid for pid, command in commands.items() if command.startswith(b"bwrap"))
     return monitor
+
+
+async def test_starts_given_up_at_any_moment_harm_nobody(backend, spec):
+    """A shell whose descriptors closed may be gone before the launcher looks at it."""
+    async with await backend.start(spec) as box:
+        for moment in range(40):
+            starting = asyncio.ensure_future(backend.start(spec))
+            await asyncio.sleep(moment / 4000)
+            starting.cancel()
+            for started in await asyncio.gather(starting, return_exceptions=True):
+                if not isinstance(started, BaseException):
+                    await started.stop()
+        assert (await box.shell("echo ok")).output == b"ok\n"
+    assert backend._boxes == {}

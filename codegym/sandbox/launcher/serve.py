@@ -127,7 +127,12 @@ class Server:
                 done(status >> 8)
             return
         box.first = json.loads(info)["child-pid"]
-        self._watch(box.first, lambda: self._exited(box))
+        try:
+            self._watch(box.first, lambda: self._exited(box))
+        except ProcessLookupError:  # it ended at once: whoever wanted it may have gone meanwhile
+            self._tell_born(box, number)
+            self._exited(box)
+            return
         self._tell_born(box, number)
         if box.name in self._killing:  # asked for meanwhile
             box.kill("killed")
