@@ -60,7 +60,7 @@ async def home(tmp_path, backend):
 
 
 @pytest.mark.slow
-async def test_a_host_without_sandboxes_needs_a_server_only(home):
+def test_a_host_without_sandboxes_needs_a_server_only(home):
     with served() as server:
         played = subprocess.run(
             [sys.executable, "-c", HOST, f"remote:{server.url}", FIX],
