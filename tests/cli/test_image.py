@@ -35,17 +35,17 @@ def test_build_export_and_list(images, codegym):
 
 @pytest.mark.docker
 @pytest.mark.timeout(300)
-def test_a_run_on_it_is_solved_and_pins_it(images, codegym, tmp_path):
-    for policy, solved in (("oracle", 2), ("noop", 0)):
+@pytest.mark.parametrize("backend", ["bubblewrap", pytest.param("docker", marks=pytest.mark.slow)])
+def test_a_run_on_it_is_graded_and_pins_it(backend, images, codegym, tmp_path):
+    options = ("--tasks", "tiny", "--sandbox", f"{backend}+dockerfile")
+    for policy, score in (("oracle", 1.0), ("noop", 0.0)):
         out = tmp_path / policy
-        sandbox = ("--sandbox", "bubblewrap+dockerfile")
-        ran = codegym("run", ID, "--tasks", "tiny", "--policy", policy, "--out", out, *sandbox)
+        ran = codegym("run", ID, *options, "--policy", policy, "--out", out)
         assert ran.status == 0, ran.err
-        run = open_run(out)
-        grades = [episode.grade for episode in run.episodes()]
-        assert [grade.score for grade in grades] == [float(solved > 0)] * 2
-        assert json.loads((out / "run.json").read_text())["images"] == {"tiny": images[1]["digest"]}
-    other = codegym("run", ID, "--tasks", "tiny", "--policy", "noop", "--out", out)
+        assert [one.grade.score for one in open_run(out).episodes()] == [score] * 2
+        pinned = json.loads((out / "run.json").read_text())["images"]
+        assert pinned == {"tiny": images[1]["digest"]}
+    other = codegym("run", ID, *options[:2], "--policy", "noop", "--out", out)
     assert other.status == 2
     assert "images" in other.err
 
