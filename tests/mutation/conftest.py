@@ -9,16 +9,17 @@ from codegym.syntax import apply_edits, grammar, parse, walk
 
 def edits_of(operator, source, seed=0):
     """All edits that an operator finds in a source text."""
-    parsed = parse(source, "python")
+    (language,) = operator.languages
+    parsed = parse(source, language)
     assert parsed.is_clean, source.decode()
     rng = np.random.default_rng(seed)
-    inert = grammar("python").inert
+    inert = grammar(language).inert
     return [edit for node in walk(parsed.root, inert) for edit in operator(node, source, rng)]
 
 
-def mutants_of(name, text, seeds=range(12)):
+def mutants_of(name, text, language="python", seeds=range(12)):
     """What an operator can make of a text, over some seeds."""
-    (operator,) = load_operators([name], "python", ["FixTests", "ImplementFeature"])
+    (operator,) = load_operators([name], language, ["FixTests", "ImplementFeature"])
     source = text.encode()
     return {
         apply_edits(source, [edit]).decode()

@@ -13,9 +13,9 @@
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 
 #if defined(__GNUC__) && !defined(KEIN_INLINE)
-#define SCHNELL static inline
+#define SCHNELL 1
 #else
-#define SCHNELL static
+#define SCHNELL 0
 #endif
 
 /* größe ≠ Größe */
@@ -39,7 +39,7 @@ enum stufe { NIEDRIG = 1, HOCH };
 static volatile int zähler = 0;
 static const char *ПРЕФИКС = "товар-";
 
-SCHNELL int größte(int a, int b)
+static int größte(int a, int b)
 {
     return a > b ? a : b;
 }
