@@ -7,6 +7,7 @@ import json
 import os
 import socket
 import struct
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -105,12 +106,11 @@ class Control:
         policy = _policy(command)
         authority = Authority(command.get("certificate", ""), command.get("key", ""))
         account = Account(policy, Journal(Path(command["log"])), EpisodeTls(authority))
-        try:
+        with ExitStack() as undo:
+            undo.callback(account.close)
             open_indexes(account, command, self._upstream, self._inner)
             listener = Listener(Path(command["folder"]), account, self._options)
-        except (OSError, ValueError):
-            account.close()
-            raise
+            undo.pop_all()
         self._listeners[name] = listener
         try:
             await listener.open()

@@ -64,7 +64,7 @@ class Client:
         try:
             async with asyncio.timeout(_WHOLE_SEC):
                 return await self._fetch(url, headers, sink, limit)
-        except (OSError, EOFError, h11.RemoteProtocolError) as error:
+        except (OSError, EOFError, h11.ProtocolError) as error:
             why = "no answer in time" if isinstance(error, TimeoutError) else str(error)
             raise UpstreamError(f"{urlsplit(url).hostname}: {why}") from error
 

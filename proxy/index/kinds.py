@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, Protocol
-from urllib.parse import urlsplit
+from urllib.parse import urljoin, urlsplit
 
-from ..names import NameRefusedError, normalise
+from ..names import normalise
 
 _HEX = re.compile(r"[0-9a-f]+")
 _BITS = {"sha256": 64, "sha384": 96, "sha512": 128}
@@ -118,13 +118,13 @@ def digest(algorithm: str, hexadecimal: object) -> str | None:
     return f"{algorithm}-{hexadecimal}" if _HEX.fullmatch(hexadecimal) else None
 
 
-def is_fetchable(url: str) -> bool:
-    """Whether an address that an index gave may be fetched: https, of a full name, and plain."""
+def fetchable(base: str, link: object) -> str | None:
+    """The address that a document's link leads to, if it is https, of a full name, and plain."""
     try:
+        url = urljoin(base, str(link).partition("#")[0])
         parts = urlsplit(url)
         normalise(parts.hostname or "")
-        port = parts.port
-    except (NameRefusedError, ValueError):
-        return False
-    plain = parts.username is None and not parts.fragment and port != 0
-    return parts.scheme == "https" and plain and all("!" <= char <= "~" for char in url)
+        plain = parts.scheme == "https" and parts.username is None and parts.port != 0
+    except ValueError:
+        return None
+    return url if plain and all("!" <= char <= "~" for char in url) else None

@@ -10,9 +10,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
-from urllib.parse import urljoin
 
-from .kinds import Ask, Source, digest, is_before, is_fetchable
+from .kinds import Ask, Source, digest, fetchable, is_before
 from .versions import semantic_key
 
 _PART = r"[A-Za-z0-9~][A-Za-z0-9._~-]{0,213}"
@@ -159,8 +158,8 @@ def _release(project: str, version: str, manifest: Any, time: Any, base: str) ->
         return None
     if not isinstance(dist, dict) or not isinstance(dist.get("tarball"), str):
         return None
-    url, known = urljoin(base, dist["tarball"]), _digest(dist.get("integrity"))
-    if known is None or not is_fetchable(url):
+    url, known = fetchable(base, dist["tarball"]), _digest(dist.get("integrity"))
+    if known is None or url is None:
         return None
     kept = {
         key: value for key, value in manifest.items() if key not in ("readme", "readmeFilename")

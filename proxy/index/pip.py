@@ -9,9 +9,8 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from html import escape
 from typing import Any
-from urllib.parse import urljoin
 
-from .kinds import Ask, Source, digest, is_before, is_fetchable, same_name
+from .kinds import Ask, Source, digest, fetchable, is_before, same_name
 from .versions import release_key
 
 _JSON = "application/vnd.pypi.simple.v1+json"
@@ -134,20 +133,18 @@ class Pip:
 
     def ask(self, root: str, path: str) -> Ask | None:
         """``ROOT/PROJECT/``, ``ROOT/PROJECT/SHA256/FILE``, ``/pypi/PROJECT[/VERSION]/json``."""
-        base = root.removesuffix("/simple")
+        base, ask = root.removesuffix("/simple"), None
         if base != root and path.startswith(f"{base}/pypi/") and path.endswith("/json"):
             name, _, version = path[len(base) + 6 : -5].partition("/")
-            what, rest = "description", version
+            if not version or _FILE.fullmatch(version):
+                ask = Ask(same_name(name), "description", version)
         elif path.startswith(f"{root}/"):
-            name, _, rest = path[len(root) + 1 :].partition("/")
-            what = "file" if rest else "page"
-        else:
-            return None
-        if not _PROJECT.fullmatch(name) or (what == "file" and not _FILE_PATH.fullmatch(rest)):
-            return None
-        if what == "description" and rest and not _FILE.fullmatch(rest):
-            return None
-        return Ask(same_name(name), what, rest)  # type: ignore[arg-type]
+            name, _, file = path[len(root) + 1 :].partition("/")
+            if not file:
+                ask = Ask(same_name(name))
+            elif _FILE_PATH.fullmatch(file):
+                ask = Ask(same_name(name), "file", file)
+        return ask if ask and _PROJECT.fullmatch(name) else None
 
     def address(self, root: str, project: str) -> str:
         """The project's page."""
@@ -175,9 +172,8 @@ def _file(entry: Any, project: str, base: str, cutoff: datetime) -> File | None:
     name, link, hashes = entry.get("filename"), entry.get("url"), entry.get("hashes")
     if not isinstance(name, str) or not isinstance(link, str) or not isinstance(hashes, dict):
         return None
-    version = _version(name, project)
-    url = urljoin(base, link.partition("#")[0])
-    if version is None or not is_fetchable(url) or not digest("sha256", hashes.get("sha256")):
+    version, url = _version(name, project), fetchable(base, link)
+    if version is None or url is None or not digest("sha256", hashes.get("sha256")):
         return None
     size, python = entry.get("size"), entry.get("requires-python")
     yanked = entry.get("yanked", False)

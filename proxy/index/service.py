@@ -70,7 +70,7 @@ class Index:
         told = listing.answer(ask, accept, self._store.origin, self._rule.root)
         if told is None:
             return f"{ask.project!r} had no version {ask.detail!r} then"
-        return Answer("200 OK", told[0], told[1].encode())
+        return Answer("200 OK", told[0], told[1].encode(errors="replace"))
 
     def _note(self, event: str, path: str, why: str) -> None:
         host, port = self._rule.hosts[0], self._rule.ports[0]

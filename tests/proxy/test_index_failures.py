@@ -47,6 +47,14 @@ def test_an_upstream_that_fails_is_no_answer(index, entered):
     assert way.reasons("upstream") == []  # it could be reached
 
 
+def test_what_upstream_writes_oddly_spoils_no_page(index, entered):
+    index.add_wheel("dep", "1.1", EARLY, yanked="\ud800<", url="//[")
+    index.add_wheel("dep", "1.2", EARLY, yanked="\ud800<")
+    way = entered()
+    assert [name[:7] for name in way.filenames()] == ["dep-1.0", "dep-1.2"]
+    assert b'data-yanked="?&lt;"' in way.get("/simple/dep/", accept="text/html")[1]
+
+
 def test_links_to_where_nobody_may_go_lead_nowhere(index, entered, servers):
     private = f"https://private.test.example:{servers[0].port + 1}/x"
     path = index.add_wheel("dep", "1.1", EARLY, url=private)

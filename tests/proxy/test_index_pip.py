@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxy.index.kinds import Ask, is_fetchable, moment, same_name
+from proxy.index.kinds import Ask, fetchable, moment, same_name
 from proxy.index.pip import Pip
 from proxy.index.versions import release_key
 
@@ -109,6 +109,8 @@ ABSENT = {
     "at an address": {"url": "https://127.0.0.1/x"},
     "at a single label": {"url": "https://localhost/x"},
     "of a user": {"url": "https://a:b@files.example/x"},
+    "at no address": {"url": "//["},
+    "at an odd port": {"url": "https://files.example:x/x"},
     "at an odd path": {"url": "https://files.example/x\r\nHost: y"},
     "without a link": {"url": ...},
 }
@@ -292,7 +294,7 @@ def test_every_form_lists_the_same_and_nothing_that_is_to_be_hidden(entries):
         assert same_name(re.split(r"-\d", file["filename"])[0]) == "a-b"
         has_metadata = f"{asked.detail}.metadata" in sources
         assert has_metadata == bool(file["core-metadata"])
-    assert all(is_fetchable(source.url) for source in sources.values())
+    assert all(fetchable(BASE, source.url) == source.url for source in sources.values())
     assert len(sources) == len(files) + sum(bool(each["core-metadata"]) for each in files)
     assert Pip().load(json.loads(json.dumps(project.dump()))) == project
 
