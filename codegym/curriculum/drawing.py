@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,8 +15,10 @@ from codegym.curriculum.spec import Spec
 from codegym.errors import DataError, NotFoundError
 from codegym.types import Task, TaskSampler
 
-#: A single task is one of so many, so that quotas and caps hold on average.
+#: A single task is one of so many, so that quotas and caps hold on average; but never of more than
+#: a quarter of the pool, or nothing would be chosen.
 BLOCK: Final = 32
+_CLOSE: Final = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,18 +42,16 @@ class Drawing:
     """
 
     def __init__(self, spec: Spec, pool: Sequence[Task]) -> None:
-        self._spec = spec
-        self._caps: Sequence[tuple[float, Callable[[Task], str]]] = [
-            (cap, of)
-            for cap, of in (
-                (spec.operator_cap, operator_of),
-                (spec.environment_cap, lambda task: task.environment),
-            )
-            if cap < 1.0
-        ]
+        self._cap, self._kind = _cap_of(spec)
         self.parts = _parts(spec, pool)
         for part in self.parts:
-            self._check_caps(part)
+            kinds = len(set(map(self._kind, part.tasks)))
+            if kinds * self._cap < 1.0 - _CLOSE:
+                problem = (
+                    f"{self._cap:g} cannot be met: the tasks of {part.name} are of {kinds} kinds; "
+                    f"{1 / kinds:.3g} is the least"
+                )
+                raise DataError(spec.path, problem, field="caps")
 
     def draw(self, sampler: TaskSampler, n: int, rng: np.random.Generator) -> list[Task]:
         """Draw ``n`` tasks; of each part its share, rounded up or down by chance."""
@@ -62,60 +62,39 @@ class Drawing:
 
     def one(self, sampler: TaskSampler, rng: np.random.Generator) -> Task:
         """Draw one task."""
-        return self.draw(sampler, BLOCK, rng)[0]
+        whole = sum(len(part.tasks) for part in self.parts)
+        return self.draw(sampler, max(1, min(BLOCK, whole // 4)), rng)[0]
 
     def _of_part(
         self, part: Part, sampler: TaskSampler, n: int, rng: np.random.Generator
     ) -> list[Task]:
-        if not self._caps or n == 0:
+        if n == 0 or self._cap >= 1.0:
             return sampler.sample(part.tasks, n, rng=rng) if n else []
+        limit = max(1, math.ceil(self._cap * n - _CLOSE))
         taken: list[Task] = []
-        counts = [Counter[str]() for _ in self._caps]
-        limits = [max(1, math.ceil(cap * n - 1e-9)) for cap, _ in self._caps]
-
-        def fits(task: Task) -> bool:
-            return all(
-                count[of(task)] < limit
-                for (_, of), count, limit in zip(self._caps, counts, limits, strict=True)
-            )
-
+        counts: Counter[str] = Counter()
         pool: Sequence[Task] = part.tasks
         while len(taken) < n:
             for task in sampler.sample(pool, n - len(taken), rng=rng):
-                if fits(task):
+                if counts[self._kind(task)] < limit:
                     taken.append(task)
-                    for (_, of), count in zip(self._caps, counts, strict=True):
-                        count[of(task)] += 1
-            pool = _left(part.tasks, taken, fits)
-            if not pool and len(taken) < n:
-                raise DataError(self._spec.path, _too_tight(part, n, len(taken)), field="caps")
+                    counts[self._kind(task)] += 1
+            pool = self._left(part.tasks, taken, {k for k in counts if counts[k] >= limit})
         return taken
 
-    def _check_caps(self, part: Part) -> None:
-        for cap, of in self._caps:
-            groups = len({of(task) for task in part.tasks})
-            if groups * cap < 1.0 - 1e-9:
-                problem = (
-                    f"a cap of {cap:g} cannot be met: the tasks of {part.name} are of {groups} "
-                    f"kinds; {1 / groups:.3g} is the least"
-                )
-                raise DataError(self._spec.path, problem, field="caps")
+    def _left(
+        self, tasks: Sequence[Task], taken: Sequence[Task], full: Collection[str]
+    ) -> tuple[Task, ...]:
+        """What may still be taken: tasks that were not; where there is none, those again."""
+        gone = {task.instance_id for task in taken}
+        fitting = [task for task in tasks if self._kind(task) not in full]
+        return tuple([task for task in fitting if task.instance_id not in gone] or fitting)
 
 
-def _left(
-    tasks: Sequence[Task], taken: Sequence[Task], fits: Callable[[Task], bool]
-) -> tuple[Task, ...]:
-    """What may still be taken: tasks that were not; where there is none, those again."""
-    gone = {task.instance_id for task in taken}
-    fitting = [task for task in tasks if fits(task)]
-    return tuple([task for task in fitting if task.instance_id not in gone] or fitting)
-
-
-def _too_tight(part: Part, n: int, got: int) -> str:
-    return (
-        f"the caps together let in {got} of {n} tasks of {part.name}; raise one, or draw from "
-        "more operators and environments"
-    )
+def _cap_of(spec: Spec) -> tuple[float, Callable[[Task], str]]:
+    if spec.environment_cap < 1.0:
+        return spec.environment_cap, lambda task: task.environment
+    return spec.operator_cap, operator_of
 
 
 def _counts(parts: Sequence[Part], n: int, rng: np.random.Generator) -> list[int]:
@@ -144,7 +123,7 @@ def _parts(spec: Spec, pool: Sequence[Task]) -> list[Part]:
 def _rest(spec: Spec, others: Mapping[str, Sequence[Task]]) -> list[Part]:
     """The categories without a quota, as one part."""
     share = 1.0 - sum(spec.quotas.values())
-    if share < 1e-9:
+    if share < _CLOSE:
         return []
     tasks = tuple(task for each in others.values() for task in each)
     if not tasks:

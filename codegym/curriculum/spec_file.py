@@ -28,10 +28,17 @@ class PoolTable(Strict):
 
 
 class CapsTable(Strict):
-    """``[caps]``: the largest share of what is drawn of a category."""
+    """``[caps]``: the largest share of one operator, or environment, in what is drawn."""
 
     operator: Share = 1.0
     environment: Share = 1.0
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        # Two at once can exclude each other, and only some draws would find that out.
+        if self.operator < 1.0 and self.environment < 1.0:
+            raise ValueError("one cap at a time; quotas can share out environments")
+        return self
 
 
 class SamplerTable(Strict):

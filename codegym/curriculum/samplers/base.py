@@ -28,7 +28,7 @@ class Sampler(ABC):
 
     seed: int = 0
     draws: int = field(default=0, init=False)
-    model: Difficulty = field(default_factory=Difficulty, init=False, repr=False)
+    model: Difficulty = field(default_factory=Difficulty, init=False, repr=False, compare=False)
 
     def sample(
         self, pool: Sequence[Task], n: int, *, rng: np.random.Generator | None = None
