@@ -105,13 +105,13 @@ def _worker(spec, seed, count):
 
 def test_workers_observe_at_once_and_all_know_all(write_spec):
     spec = write_spec()
-    workers = [_worker(spec, seed, 15) for seed in range(3)]
+    workers = [_worker(spec, seed, 8) for seed in range(3)]
     for worker in workers:
         worker.communicate()
         assert worker.returncode == 0
     one, two = open_curriculum(spec), open_curriculum(spec)
     assert draws(one, 3) == draws(two, 3)
-    assert len(one.history) == 45
+    assert len(one.history) == 24
     assert one.sampler.state_dict() == two.sampler.state_dict()
 
 
