@@ -6,17 +6,18 @@ import asyncio
 import json
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from codegym.errors import CodeGymError, DataError, UnavailableError, UsageError
-from codegym.sandbox.images.docker.context import recipe
+from codegym.errors import DataError, UnavailableError, UsageError
+from codegym.sandbox.images.docker.context import Recipe, recipe
 from codegym.sandbox.images.docker.engine import NO_SPACE, engine, explained
 from codegym.sandbox.images.interpreter import PROBE, Interpreter
 from codegym.sandbox.images.wheels import fetch_wheels, pip_layer
 from codegym.store import LayerStore
+from codegym.store.locks import locked
 from codegym.tasks import Environment
 from codegym.tasks.environment import FILE_NAME
 
@@ -28,6 +29,8 @@ DEFAULT_BASE = "codegym-base"
 REPOSITORY = "codegym/environment"
 _LABEL = "codegym.recipe"
 _SHOWN_LINES = 12
+_BAD_REQUEST = 400
+_Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +57,7 @@ async def build_docker_image(
     *,
     base: str = DEFAULT_BASE,
     store: LayerStore | None = None,
-    progress: Callable[[str], None],
+    progress: _Progress,
 ) -> Built:
     """Return the image of an environment's Dockerfile, building it where its content is new.
 
@@ -90,9 +93,16 @@ async def build_docker_image(
             "buildargs": {"BASE": base_id},
             "labels": {_LABEL: key},
         }
-        await asyncio.to_thread(_build, client, made.dockerfile, base_id, request, progress)
-        image = await asyncio.to_thread(client.images.get, tag)
-        return _described(tag, image, time.perf_counter() - began)
+
+        def build() -> Built:
+            with locked(kept.root / ".locks" / f"dockerfile-{key}", shared=False):
+                found = _find(client, key, tag)  # another process was first
+                if found is not None:
+                    return found
+                _build(client, made, base_id, request, progress)
+            return _described(tag, client.images.get(tag), time.perf_counter() - began)
+
+        return await asyncio.to_thread(build)
 
 
 def dockerfile_of(environment: Environment) -> Path:
@@ -129,7 +139,7 @@ def _described(tag: str, image: Any, seconds: float = 0.0) -> Built:
     return Built(environment, tag, image.id, image.attrs["Size"] / 1e6, seconds)
 
 
-def _base(client: DockerClient, base: str, progress: Callable[[str], None]) -> str:
+def _base(client: DockerClient, base: str, progress: _Progress) -> str:
     """The id of the base image."""
     from docker.errors import APIError, ImageNotFound
 
@@ -158,76 +168,61 @@ def _split(name: str) -> tuple[str, str | None]:
 
 def _python(client: DockerClient, base: str, base_id: str) -> Interpreter:
     """The Python of an image; it starts without a network."""
-    from docker.errors import APIError, ContainerError
+    from docker.errors import APIError
 
+    container = client.containers.create(
+        base_id, ["-I", "-S", "-c", PROBE], entrypoint="python3", network_mode="none"
+    )
     try:
-        told = client.containers.run(
-            base_id,
-            ["-I", "-S", "-c", PROBE],
-            entrypoint="python3",
-            network_mode="none",
-            remove=True,
-        )
-    except (APIError, ContainerError) as error:
+        container.start()
+        failed = container.wait()["StatusCode"] != 0
+        told = container.logs(stdout=not failed, stderr=failed).decode(errors="replace")
+    except APIError as error:
+        failed, told = True, str(error.explanation)
+    finally:
+        container.remove(force=True)
+    if failed:
         raise UnavailableError(
-            f"the base image {base} has no python3 that runs: {error}",
+            f"the base image {base} has no python3 that runs: {told.strip()[-500:]}",
             "Name one that has Python 3.11 or newer: `--base`",
-        ) from error
+        )
     executable, prefix, stdlib, (major, minor, micro) = json.loads(told)
     return Interpreter(Path(executable), Path(prefix), Path(stdlib), (major, minor, micro))
 
 
 def _build(
-    client: DockerClient,
-    dockerfile: Path,
-    base_id: str,
-    request: dict[str, Any],
-    progress: Callable[[str], None],
+    client: DockerClient, made: Recipe, base_id: str, request: dict[str, Any], progress: _Progress
 ) -> None:
     from docker.errors import APIError
 
     told: list[str] = []
     layers: list[str] = []
+    failed = ""
     try:
-        events = client.api.build(
+        for event in client.api.build(
             **request, custom_context=True, network_mode="none", rm=True, forcerm=True, decode=True
-        )
-        for line in _lines(events):
-            told.append(line)
-            layer = re.fullmatch(r" ---> ([0-9a-f]{12})", line)
-            if layer:
-                layers.append(layer[1])
-            elif line.startswith("Step "):
-                progress(line)
-    except APIError as error:  # the file as a whole cannot be read
-        told.append(f"{_ERROR}{error.explanation}")
-        if error.response is not None:
-            error.response.close()
+        ):
+            failed = failed or str(event.get("error", ""))
+            for line in str(event.get("stream", "")).splitlines():
+                if layer := re.fullmatch(r" ---> ([0-9a-f]{12})", line):
+                    layers.append(layer[1])
+                else:
+                    told.append(line.rstrip())
+                if line.startswith("Step "):
+                    progress(line)
+    except APIError as error:
+        if error.response is None or error.status_code != _BAD_REQUEST:
+            raise
+        error.response.close()
+        failed = str(error.explanation)  # the file as a whole cannot be read
     finally:
         _remove_untagged(client, layers, base_id)
-    if told and told[-1].startswith(_ERROR):
-        raise _failure(dockerfile, told)
-
-
-_ERROR = "error: "
-
-
-def _lines(events: Iterator[dict[str, Any]]) -> Iterator[str]:
-    """What the engine prints, line by line; an error is the last."""
-    for event in events:
-        yield from (line.rstrip() for line in str(event.get("stream", "")).splitlines())
-        if "error" in event:
-            yield f"{_ERROR}{event['error']}"
-
-
-def _failure(dockerfile: Path, told: list[str]) -> CodeGymError:
-    """Whose fault it is, with the step and the last lines before."""
-    lines = [line for line in told if not line.startswith(" --->")][-_SHOWN_LINES:]
-    said = "\n".join(lines)
-    if NO_SPACE in said:
-        return explained(said)
-    steps = [line for line in told if line.startswith("Step ")]
-    return DataError(dockerfile, f"{steps[-1] if steps else 'reading it'} failed:\n{said}")
+    if NO_SPACE in failed:
+        raise explained(failed)
+    if failed:
+        step = next((line for line in reversed(told) if line.startswith("Step ")), "reading it")
+        last = "\n".join([*told[-_SHOWN_LINES:], failed])
+        raise DataError(made.dockerfile, f"{step} failed:\n{last}")
 
 
 def _remove_untagged(client: DockerClient, layers: list[str], base_id: str) -> None:
