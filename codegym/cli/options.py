@@ -15,8 +15,8 @@ Sandbox = Annotated[
     str,
     typer.Option(
         "--sandbox",
-        help="Backend: auto, bubblewrap, a plug-in, or module:attr; with +dockerfile at its end, "
-        "sandboxes start from what environments' Dockerfiles make.",
+        help="Backend: auto, bubblewrap, docker, remote:URL, a plug-in, or module:attr; with "
+        "+dockerfile at its end, sandboxes start from what environments' Dockerfiles make.",
     ),
 ]
 RunPath = Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder.")]
