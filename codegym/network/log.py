@@ -46,14 +46,18 @@ class Entry:
 _NAMES = {field.name for field in fields(Entry)}
 
 
-def read_log(path: Path) -> tuple[Entry, ...]:
+def read_log(path: Path, start: int = 0) -> tuple[Entry, ...]:
     """The entries of a log, in the order of their verdicts.
+
+    Args:
+        path: The log.
+        start: Where to begin, in bytes.
 
     Raises:
         DataError: A line is none.
     """
     entries = []
-    for number, line in enumerate(path.read_bytes().splitlines(), 1):
+    for number, line in enumerate(path.read_bytes()[start:].splitlines(), 1):
         try:
             record = json.loads(line)
             known = {k: v for k, v in record.items() if k in _NAMES and v is not None}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import secrets
 import shutil
@@ -12,10 +11,10 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from codegym.errors import SandboxError
 from codegym.network.install import install
+from codegym.network.log import Entry, read_log
 from codegym.network.operator import operator_config
 from codegym.network.policy import NetworkPolicy
 from codegym.network.process import Proxy, ProxyConfig
@@ -111,15 +110,11 @@ class Way:
         """
         exact = self._policy.hosts(self.registries)
         unreached: dict[str, str] = {}
-        with self.log.open("rb") as lines:
-            lines.seek(self._seen)
-            for line in lines:
-                record = json.loads(line)
-                host = record["host"]
-                if host in exact and (problem := _unreached(record)):
-                    unreached[host] = problem
-                elif record["event"] == "end" and "status" in record:
-                    unreached.pop(host, None)
+        for entry in read_log(self.log, self._seen):
+            if entry.host in exact and (problem := _unreached(entry)):
+                unreached[entry.host] = problem
+            elif entry.event == "end" and entry.status:
+                unreached.pop(entry.host, None)
         for host, reason in unreached.items():
             raise SandboxError(f"the network policy allows {host}, which is not reached: {reason}")
 
@@ -140,12 +135,11 @@ class Way:
             shutil.rmtree(self._folder, ignore_errors=True)
 
 
-def _unreached(record: Mapping[str, Any]) -> str:
-    """Why an origin could not be reached, or is not the one; ``""`` where a line is of another."""
-    if record["event"] == "upstream":
-        return str(record["reason"])
-    error = str(record.get("error", ""))
-    return error if error.startswith(_NO_TLS) else ""
+def _unreached(entry: Entry) -> str:
+    """Why an origin could not be reached, or is not the one; ``""`` for another entry."""
+    if entry.event == "upstream":
+        return entry.reason
+    return entry.error if entry.error.startswith(_NO_TLS) else ""
 
 
 class Ways:
