@@ -77,8 +77,8 @@ class Curriculum:
         ratings: dict[str, Rating] = {}
         for part in self._source.parts:
             ratings |= read_ratings(ratings_file(part))
-        identity = _digest(spec.digest, self._source.digest)
-        self.name, self.digest = spec.name, _digest(identity, _told(ratings))
+        self.name = spec.name
+        self.digest = _digest(spec.digest, self._source.digest, _told(ratings))
         self.pool = tuple(slim(task, ratings.get(task.instance_id)) for task in self._source)
         self.sampler = load_sampler(
             spec.sampler, spec.options, seed=spec.seed, category=spec.category
@@ -89,7 +89,7 @@ class Curriculum:
         self.history: list[Outcome] = []
         self.policy_version = ""
         self._tasks = {task.instance_id: task for task in self.pool}
-        self._log = EventLog(spec.state or _default_state(spec, identity), identity)
+        self._log = EventLog(spec.state or _default_state(spec), f"the curriculum {spec.name}")
         self._read, self._lock = 0, threading.RLock()
 
     @property
@@ -184,6 +184,6 @@ def _told(ratings: Mapping[str, Rating]) -> str:
     return json.dumps([(name, rating.difficulty) for name, rating in sorted(ratings.items())])
 
 
-def _default_state(spec: Spec, digest: str) -> Path:
-    """A changed spec or pool is another curriculum, which begins with nothing."""
-    return Path.cwd() / ".codegym" / "curricula" / f"{spec.name}-{digest[:12]}.sqlite"
+def _default_state(spec: Spec) -> Path:
+    """By name alone: what was learned of a task stays when others are added, or options change."""
+    return Path.cwd() / ".codegym" / "curricula" / f"{spec.name}.sqlite"

@@ -122,6 +122,6 @@ class EventLog:
             raise DataError(self.path, f"of format {found[0]}; this version writes {_FORMAT}")
         elif found[1] != self.identity:
             raise UsageError(
-                f"{self.path} is about something else ({found[1][:16]}, not {self.identity[:16]}); "
+                f"{self.path} is about something else ({found[1]}, not {self.identity}); "
                 "name another file, or remove it to begin anew"
             )
