@@ -89,6 +89,22 @@ async def test_the_project_under_test_is_nowhere_to_be_had(episode):
     assert {e["host"] for e in entries(episode._way.log)} == {urlsplit(index).hostname}
 
 
+async def test_an_index_that_is_out_of_reach_is_a_fault(setting, source, live):
+    (index, *_) = registry_addresses(["pip"])["pip"]
+    file = live / ".codegym" / "proxy.toml"
+    file.write_text(f'[hosts]\n"{urlsplit(index).hostname}" = "127.0.0.1"\n')
+    made = Episode(setting, EpisodeOptions(network="pip-as-of-task"))
+    await made.reset(source.get("tiny-0"))
+    try:
+        await said(made, bash(f"pip --retries 0 install {PACKAGE}"))
+        result = await made.step(call("submit"))
+    finally:
+        await made.close()
+        await asyncio.to_thread(ways().close)
+    assert (result.info.fault, result.info.grade) == ("sandbox", None)
+    assert "is not a public address" in made.error
+
+
 @pytest.mark.slow
 async def test_a_replay_is_answered_what_the_first_was(live, at_home, tmp_path):
     """And nobody is asked: not even where the index cannot be reached any more."""
