@@ -44,8 +44,8 @@ def test_a_folder_of_its_own(codegym, mine):
     assert "version 1 of the pack features" in ran.out
     (row,) = (json.loads(line) for line in (out / "tasks.jsonl").read_text().splitlines())
     assert row["kind"] == "ImplementFeature"
-    assert row["provenance"]["operators"] == {"python.remove_body": "1"}
-    assert json.loads((out / "pack.json").read_text())["operators"] == {"python.remove_body": "1"}
+    assert row["provenance"]["operators"] == {"python.remove_body": "2"}
+    assert json.loads((out / "pack.json").read_text())["operators"] == {"python.remove_body": "2"}
 
 
 @pytest.mark.parametrize(

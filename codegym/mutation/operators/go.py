@@ -35,12 +35,11 @@ DIALECT = Dialect(
         assignment={b"&^=": (b"&=",)},
         call=swaps(
             "HasPrefix HasSuffix, TrimPrefix TrimSuffix, TrimLeft TrimRight, ToUpper ToLower, "
-            "Index LastIndex, Min Max, Floor Ceil, Before After, Lock RLock, Unlock RUnlock, "
-            "Contains ContainsAny, Fields Split, Trim TrimSpace, EqualFold Contains, "
-            "ReadString ReadBytes, Print Println, Sprint Sprintln, min max, Year YearDay, "
-            "Round Trunc, Sin Cos, Add Sub, Push Pop, IndexByte LastIndexByte, PushBack PushFront, "
-            "Front Back, Next Prev, Ints Strings, Errorf Sprintf, Load Swap, Signal Broadcast, "
-            "IsUpper IsLower, IsDigit IsNumber, SplitN SplitAfterN, Marshal Unmarshal"
+            "Index LastIndex, Min Max, Floor Ceil, Before After, "
+            "Contains ContainsAny, EqualFold Contains, Sprint Sprintln, min max, Year YearDay, "
+            "Round Trunc, Sin Cos, IndexByte LastIndexByte, PushBack PushFront, "
+            "Front Back, Next Prev, Signal Broadcast, "
+            "IsUpper IsLower, IsDigit IsNumber, SplitN SplitAfterN"
         ),
     ),
 )  # fmt: skip

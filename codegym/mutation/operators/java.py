@@ -51,14 +51,14 @@ DIALECT = Dialect(
             "floor ceil, first last, getFirst getLast, addFirst addLast, removeFirst removeLast, "
             "peekFirst peekLast, pollFirst pollLast, anyMatch allMatch, noneMatch anyMatch, "
             "findFirst findAny, keySet values, isPresent isEmpty, before after, isBefore isAfter, "
-            "plusDays minusDays, plus minus, add subtract, higher lower, ceiling floor, "
+            "plusDays minusDays, plus minus, higher lower, "
             "headMap tailMap, headSet tailSet, containsKey containsValue, equals equalsIgnoreCase, "
             "trim strip, stripLeading stripTrailing, put putIfAbsent, poll peek, push addLast, "
             "addExact subtractExact, getKey getValue, lock unlock, skip limit, "
             "takeWhile dropWhile, isLetter isLetterOrDigit, isUpperCase isLowerCase, "
-            "nextInt nextLong, getDayOfMonth getDayOfYear, compareTo compareToIgnoreCase, "
-            "notify notifyAll, get getAndIncrement, incrementAndGet getAndIncrement, "
-            "incrementAndGet decrementAndGet, orElse orElseGet, countDown getCount, map flatMap"
+            "getDayOfMonth getDayOfYear, compareTo compareToIgnoreCase, "
+            "notify notifyAll, incrementAndGet getAndIncrement, "
+            "incrementAndGet decrementAndGet"
         ),
     ),
 )  # fmt: skip

@@ -39,7 +39,7 @@ DIALECT = Dialect(
         call=swaps(
             "push unshift, pop shift, indexOf lastIndexOf, find findLast, some every, "
             "startsWith endsWith, toLowerCase toUpperCase, trimStart trimEnd, padStart padEnd, "
-            "min max, floor ceil, round trunc, keys values, map flatMap, slice splice, "
+            "min max, floor ceil, round trunc, keys values, map flatMap, "
             "setTimeout setImmediate, all race, add delete, has get, forEach map, "
             "getFullYear getYear, getDate getDay, replace replaceAll, parseInt parseFloat, "
             "encodeURIComponent encodeURI, isNaN isFinite, reduce reduceRight, then catch"

@@ -118,6 +118,18 @@ def _header(loop: Node) -> set[bytes | None]:
     return {one.text for one in walk(loop) if one.end_byte <= end and one.type == "identifier"}
 
 
+def _target(nodes: Sequence[Node], _: frozenset[str]) -> bool:
+    """Whether it is, or is in, what is set and not read."""
+    child = nodes[0]
+    for around in ancestors(child):
+        if "assignment" in around.type and around.child_by_field_name("left") == child:
+            return True
+        if around.type in ("update_expression", "unary_expression"):
+            return True  # `++`, `delete`
+        child = around
+    return False
+
+
 def _alike(nodes: Sequence[Node], _: frozenset[str]) -> bool:
     """Whether both are of one type."""
     return nodes[0].type == nodes[-1].type
@@ -161,6 +173,7 @@ _KNOWN: Mapping[str, Callable[[Sequence[Node], frozenset[str]], bool]] = {
     "many": _many,
     "declared": _declared,
     "called": _called,
+    "target": _target,
     "alike": _alike,
     "mentions": _mentions,
     "later": _later,

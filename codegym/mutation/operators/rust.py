@@ -37,19 +37,19 @@ DIALECT = Dialect(
             ..= ..
         """),
         call=swaps(
-            "min max, first last, pop pop_front, push push_front, push_back push_front, "
+            "min max, first last, push_back push_front, "
             "pop_back pop_front, any all, starts_with ends_with, trim_start trim_end, "
-            "floor ceil, round trunc, is_some is_none, is_ok is_err, is_empty is_ascii, "
+            "floor ceil, round trunc, is_some is_none, is_ok is_err, "
             "to_lowercase to_uppercase, to_ascii_lowercase to_ascii_uppercase, find rfind, "
-            "split_once rsplit_once, lines split_whitespace, chars char_indices, keys values, "
+            "split_once rsplit_once, lines split_whitespace, keys values, "
             "skip take, skip_while take_while, strip_prefix strip_suffix, min_by max_by, "
             "min_by_key max_by_key, wrapping_add saturating_add, wrapping_sub saturating_sub, "
-            "wrapping_mul saturating_mul, checked_add checked_sub, iter_mut iter, "
-            "insert remove, unwrap_or_default unwrap, or and, or_else and_then, sum product, "
-            "is_alphabetic is_alphanumeric, is_uppercase is_lowercase, find position, "
+            "wrapping_mul saturating_mul, checked_add checked_sub, "
+            "or and, or_else and_then, sum product, "
+            "is_alphabetic is_alphanumeric, is_uppercase is_lowercase, "
             "is_lt is_le, is_gt is_ge, leading_zeros trailing_zeros, sort sort_unstable, "
-            "div_euclid rem_euclid, abs signum, map filter_map, get get_mut, "
-            "count_ones count_zeros, rotate_left rotate_right, retain dedup, "
+            "div_euclid rem_euclid, abs signum, "
+            "count_ones count_zeros, rotate_left rotate_right, "
             "to_le_bytes to_be_bytes"
         ),
     ),

@@ -15,7 +15,7 @@ _STUB = b"raise NotImplementedError"
 _MIN_LINES = 3
 
 
-@python("remove_body", "function_definition", tier=5, kind="ImplementFeature")
+@python("remove_body", "function_definition", tier=5, version="2", kind="ImplementFeature")
 def remove_body(node: Node, source: bytes, _: np.random.Generator) -> Iterator[Edit]:
     """A function keeps its signature and its docstring; the rest, comments too, is gone."""
     body = node.child_by_field_name("body")
@@ -52,7 +52,7 @@ def _with_comments(function: Node, end: int, source: bytes) -> int:
         if line.strip():
             last = following
         at = following
-    return last
+    return last - source.endswith(b"\r", 0, last)
 
 
 def _line_end(source: bytes, at: int) -> int:

@@ -153,8 +153,8 @@
 
 ;; removed_modifier
 (declaration (storage_class_specifier) @at (#in? @at function_definition) (#eq? @at "static")
- (#set! write ""))
-((declaration (type_qualifier) @at) (#eq? @at "volatile") (#set! write ""))
+ (#set! erase))
+((declaration (type_qualifier) @at) (#eq? @at "volatile") (#set! erase))
 
 ;; reordered_statements
 (compound_statement (expression_statement [(assignment_expression left: (_) @set)

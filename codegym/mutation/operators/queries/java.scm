@@ -192,8 +192,8 @@
  (#not-below? @at switch_rule) (#set! remove))
 
 ;; removed_modifier
-(method_declaration (modifiers "synchronized" @at) (#set! write ""))
-(field_declaration (modifiers ["volatile" "static"] @at) (#set! write ""))
+(method_declaration (modifiers "synchronized" @at) (#set! erase))
+(field_declaration (modifiers ["volatile" "static"] @at) (#set! erase))
 
 ;; reordered_statements
 (block (expression_statement [(assignment_expression left: (_) @set)

@@ -11,8 +11,8 @@
 
 ;; removed_modifier
 ((class_declaration (class_heritage) @at body: (_) @body) (#not-has? @body super)
- (#set! write ""))
-((class (class_heritage) @at body: (_) @body) (#not-has? @body super) (#set! write ""))
+ (#set! erase))
+((class (class_heritage) @at body: (_) @body) (#not-has? @body super) (#set! erase))
 
 ;; wrong_variable
 (formal_parameters (identifier) @set)

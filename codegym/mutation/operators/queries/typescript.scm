@@ -11,14 +11,14 @@
 
 ;; removed_modifier
 ((class_declaration (class_heritage (extends_clause) @at) body: (_) @body) (#not-has? @body super)
- (#set! write ""))
+ (#set! erase))
 (class_declaration decorator: (decorator) @at (#set! erase))
 (class_body (decorator) @at (#set! erase))
 
 ;; null_handling
 ((call_expression "?." @at) (#set! write ""))
 ((non_null_expression (_) @inner) @at (#below? @at member_expression)
- (#not-in? @at assignment_expression augmented_assignment_expression update_expression)
+ (#not-target? @at)
  (#set! write "@inner?"))
 
 ;; wrong_variable

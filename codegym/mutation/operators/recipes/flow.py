@@ -115,7 +115,7 @@ def stub(match: Match, _: str) -> Iterator[Edit]:
     if not inside or inside[-1].end_point.row - inside[0].start_point.row + 1 < _MIN_LINES:
         return
     said = _stub(match)
-    if said is None or match.text(inside[0]).startswith(said.rstrip(b";")):
+    if said is None or (said and match.text(inside[0]).startswith(said.rstrip(b";"))):
         return
     outer = match.indent(body)
     inner = match.indent(inside[0])

@@ -51,8 +51,12 @@ def remove(match: Match, _: str) -> Iterator[Edit]:
 
 def erase(match: Match, _: str) -> Iterator[Edit]:
     """Something goes, with its lines if they are its own."""
-    lines = match.own_lines(match.at)
-    yield match.replaced(b"") if lines is None else Edit(*lines, b"")
+    start, end = match.at.start_byte, match.at.end_byte
+    if (lines := match.own_lines(match.at)) is not None:
+        start, end = lines
+    elif match.source[:start][-1:].isspace() and match.source[end:][:1] == b" ":
+        end += 1
+    yield Edit(start, end, b"")
 
 
 def cut(match: Match, _: str) -> Iterator[Edit]:
