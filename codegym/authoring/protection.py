@@ -28,6 +28,7 @@ class Protection:
         failing: Without any work, tests that fail by both, assertion and observation.
         assertion_only: Tests that then fail by assertion only, by id.
         observation_only: By observation only.
+        notes: Why its tests are not observed, for a person.
     """
 
     tests: Mapping[Assurance, int] = field(default_factory=dict)
@@ -37,6 +38,7 @@ class Protection:
     failing: int = 0
     assertion_only: tuple[str, ...] = ()
     observation_only: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def assurance(self) -> Assurance:
@@ -56,7 +58,7 @@ async def protection_of(setting: Setting, ready: Ready, gold: Grade, empty: Grad
     Raises:
         SandboxError: The infrastructure broke, more than once.
     """
-    failing, assertion_only, observation_only = 0, [], []
+    failing, assertion_only, observation_only, notes = 0, [], [], list[str]()
     recording = await setting.recording(ready)
     if recording is not None and recording.covers(ready.task.test_ids):
         run = await run_on(setting, ready, ids=ready.task.test_ids)
@@ -65,6 +67,10 @@ async def protection_of(setting: Setting, ready: Ready, gold: Grade, empty: Grad
         failing = len(asserted & observed)
         assertion_only = sorted(asserted - observed)
         observation_only = sorted(observed - asserted)
+    elif recording is not None:
+        left = [test_id for test_id in ready.task.test_ids if test_id not in recording.tests]
+        said = f"{left[0]} cannot be observed" + (f", nor {len(left) - 1} more" * (len(left) > 1))
+        notes = [*recording.notes] or [said]
     return Protection(
         tests=gold.protection,
         siblings=gold.siblings,
@@ -73,6 +79,7 @@ async def protection_of(setting: Setting, ready: Ready, gold: Grade, empty: Grad
         failing=failing,
         assertion_only=tuple(assertion_only),
         observation_only=tuple(observation_only),
+        notes=tuple(notes),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -104,6 +105,10 @@ def _print_protection(out: Console, report: CheckReport) -> None:
     table.add_row("by assertion only", str(found.assertion_only))
     table.add_row("by observation only", str(found.observation_only))
     out.print(table)
+    notes = Counter(n for task in report.tasks if task.protection for n in task.protection.notes)
+    for note, count in notes.most_common():
+        said = f"{count} tasks are graded by the runner's report only: {note}"
+        out.print(safe(said), style="yellow", soft_wrap=True)
     for each in report.tasks:
         for ids, how in (
             (each.protection.assertion_only if each.protection else (), "assertion"),

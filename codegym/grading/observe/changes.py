@@ -11,6 +11,7 @@ from codegym.grading.observe.text import Source, apply
 
 _CLASSES = (string.ascii_lowercase, string.ascii_uppercase, string.digits)
 _BRACKETS = {ast.List: "[]", ast.Set: "{}", ast.Tuple: "()"}
+_LARGE = 250
 _DIRECTIVE = "%\\{"  # what follows is an instruction, not a letter
 
 
@@ -18,12 +19,14 @@ def changed(node: ast.expr, source: Source, rng: Random) -> str | None:
     """Another literal's source in a literal's place, or None where there is none.
 
     Args:
-        node: A constant, or the display of a list, set or tuple.
+        node: A constant, the display of a list, set or tuple, or a call.
         source: Where it is.
         rng: Chooses.
     """
     if isinstance(node, ast.List | ast.Set | ast.Tuple):
         return _display(node, source, rng)
+    if isinstance(node, ast.Call):
+        return _call(node, source, rng)
     if not isinstance(node, ast.Constant):
         return None
     value = node.value
@@ -44,10 +47,26 @@ def changed(node: ast.expr, source: Source, rng: Random) -> str | None:
     return f"({text})" if isinstance(new, int | float) and not isinstance(new, bool) else text
 
 
+def _call(node: ast.Call, source: Source, rng: Random) -> str | None:
+    """Its last literal one time less, or once more."""
+    last = node.args[-1] if node.args else None
+    if not isinstance(last, ast.Constant) or len(node.args) < 2:
+        return None
+    start, end = source.span(node)
+    first, after = source.span(last)
+    text = source.text(last)
+    if rng.random() < 0.5:
+        return apply(source.data, [(after, after, f", {text}")], (start, end)).decode()
+    before = source.span(node.args[-2])[1]
+    if source.data[before:first].strip() != b",":
+        return None
+    return apply(source.data, [(before, after, "")], (start, end)).decode()
+
+
 def _whole(value: int, rng: Random) -> int:
-    """Of the same sign and about the same size; 0 becomes a small one."""
+    """Of the same sign, and mostly about the same size; larger ones are harder to guess."""
     size = abs(value)
-    near = rng.choice([size + 1, size + 2, rng.randint(1, 2 * size + 2)])
+    near = rng.choice([size + 1, size + 2, rng.randint(1, 2 * size + 2), rng.randint(10, _LARGE)])
     near += near == size
     return -near if value < 0 else near
 

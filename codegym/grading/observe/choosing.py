@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -12,14 +12,34 @@ from codegym.grading.observe.modules import TestModule
 from codegym.grading.observe.recording import (
     Pair,
     TestRecord,
-    file_of,
     function_of,
     pairs,
+    steady_in,
 )
 from codegym.grading.observe.sites import Site
 from codegym.types import Evidence, Outcome, TestOutcome
 
-Sites = Mapping[str, Mapping[int, Site]]
+
+@dataclass(frozen=True)
+class Sites:
+    """What is observed.
+
+    Attributes:
+        by_file: By path, as it is in keys.
+        unsteady: By key of a test, those that are not observed in it.
+    """
+
+    by_file: Mapping[str, Mapping[int, Site]]
+    unsteady: Mapping[str, frozenset[int]]
+
+    def of(self, key: str) -> Mapping[int, Site]:
+        """Those that are observed in a test, wherever it calls or inherits them from."""
+        return steady_in(self.all, self.unsteady.get(key))
+
+    @cached_property
+    def all(self) -> Mapping[int, Site]:
+        """Those of all files; no two have one number."""
+        return {number: site for each in self.by_file.values() for number, site in each.items()}
 
 
 @dataclass(frozen=True)
@@ -44,6 +64,13 @@ class Sight:
         """How long each test took."""
         return {record.id: record.seconds for record in self.records}
 
+    @classmethod
+    def of(cls, parts: Sequence[Sight]) -> Sight:
+        """Several runs, of other tests each, as one."""
+        seen = {key: found for part in parts for key, found in part.evidence.observations.items()}
+        records = tuple(record for part in parts for record in part.records)
+        return cls(records, Evidence(observations=seen))
+
     def _once(self, outcome: Outcome) -> frozenset[str]:
         counts = Counter(record.id for record in self.records)
         found = (record.id for record in self.records if record.outcome == outcome)
@@ -60,25 +87,33 @@ def passing(runs: Sequence[Sight]) -> frozenset[str]:
 
 
 def steady_sites(modules: Mapping[str, TestModule], runs: Sequence[Sight]) -> Sites:
-    """The sites whose assertions can be made outside: by file, with what each is.
+    """The sites whose assertions can be made outside.
+
+    One that keeps its assertion, as both of its sides come from code under test, need not be steady
+    in each of the tests that pass it.
 
     Args:
         modules: By path, as it is in keys.
         runs: On the solved tree, of the modules' ``recording`` sources.
     """
-    all_sites = {path: {site.id: site for site in each.sites} for path, each in modules.items()}
-    fit: dict[str, dict[int, bool]] = defaultdict(dict)
+    sites = {site.id: site for each in modules.values() for site in each.sites}
+    fit: dict[int, bool] = {}
+    unsteady: dict[str, set[int]] = defaultdict(set)
     for key in passing(runs):
-        sites = all_sites.get(file_of(key), {})
         by_site = [_by_site(run.pairs(key, sites)) for run in runs]
         for number in {number for one in by_site for number in one}:
             found = steady(sites[number], [one.get(number, ()) for one in by_site])
-            fit[file_of(key)][number] = fit[file_of(key)].get(number, True) and found
-    return {
-        path: _sealed(modules[path], {number: all_sites[path][number] for number in chosen})
-        for path, each in fit.items()
-        if (chosen := sorted(number for number, good in each.items() if good))
+            known = fit.get(number, found)
+            asserts = sites[number].sides == "both"
+            fit[number] = (known or found) if asserts else (known and found)
+            if not found:
+                unsteady[key].add(number)
+    by_file = {
+        path: _sealed(module, chosen)
+        for path, module in modules.items()
+        if (chosen := {site.id: site for site in module.sites if fit.get(site.id)})
     }
+    return Sites(by_file, {key: frozenset(each) for key, each in unsteady.items()})
 
 
 def _by_site(found: Iterable[Pair]) -> dict[int, list[Pair]]:
@@ -105,34 +140,39 @@ def without(
         failing: Keys of the tests.
         run: On the solved tree; tells what each passes.
     """
-    dropped: dict[str, set[int]] = defaultdict(set)
+    dropped: set[int] = set()
     for key in failing:
         path, _, name = function_of(key).partition("::")
-        mine = sites.get(path, {})
-        dropped[path] |= {number for number, site in mine.items() if site.test == name}
-        dropped[path] |= {pair.site for pair in run.pairs(key, mine)}
+        mine = sites.by_file.get(path, {})
+        dropped |= {number for number, site in mine.items() if site.test == name}
+        dropped |= {pair.site for pair in run.pairs(key, sites.all)}
     kept = {
-        path: {number: site for number, site in each.items() if number not in dropped[path]}
-        for path, each in sites.items()
+        path: {number: site for number, site in each.items() if number not in dropped}
+        for path, each in sites.by_file.items()
     }
-    return {path: _sealed(modules[path], each) for path, each in kept.items() if each}
+    by_file = {path: _sealed(modules[path], each) for path, each in kept.items() if each}
+    return replace(sites, by_file=by_file)
 
 
 def record_of(key: str, sites: Sites, run: Sight) -> TestRecord:
     """What a test saw at sites that are observed."""
-    found = run.pairs(key, sites.get(file_of(key), {}))
-    return TestRecord(key, found, run.seconds.get(key, 0.0))
+    return TestRecord(key, run.pairs(key, sites.of(key)), run.seconds.get(key, 0.0))
 
 
-def failing(tests: Iterable[TestRecord], sites: Sites, runs: Sequence[Sight]) -> frozenset[str]:
+def failing(
+    tests: Iterable[TestRecord],
+    sites_of: Callable[[str], Mapping[int, Site]],
+    runs: Sequence[Sight],
+) -> frozenset[str]:
     """Keys of tests that do not pass in each run of the shipped sources."""
     good = passing(runs)
     return frozenset(
-        test.key for test in tests if test.key not in good or _differs(test, sites, runs)
+        test.key
+        for test in tests
+        if test.key not in good or _differs(test, sites_of(test.key), runs)
     )
 
 
-def _differs(test: TestRecord, sites: Sites, runs: Sequence[Sight]) -> bool:
-    mine = sites.get(file_of(test.key), {})
+def _differs(test: TestRecord, mine: Mapping[int, Site], runs: Sequence[Sight]) -> bool:
     found = (agree(test.pairs, run.pairs(test.key, mine), mine) for run in runs)
     return not all(one.holds for one in found)

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from codegym.grading.observe.choosing import Sight
 from codegym.grading.observe.controls import controls, needs_controls
-from codegym.grading.observe.pooling import Variants, originals, sources_with, trying
+from codegym.grading.observe.pooling import Variants, originals, sources_with, tried
 from codegym.grading.observe.record import Subject
 from codegym.grading.observe.recording import Recording, file_of, function_of
 from codegym.grading.observe.variants import MOST_SIBLINGS, telling
@@ -75,15 +75,15 @@ def _controllable(solved: Subject, key: str) -> bool:
 async def _with_siblings(start: Subject, recording: Recording, fit: Variants) -> Recording:
     tests = originals(recording)
     added = {name: [one.sibling for one in each] for name, each in fit.items()}
-    sources = sources_with(start.modules, recording, added)
-    (run,) = await start.look(sources, [trying(added, tests, _SEED)])
+    run = await tried(start, recording, added, _SEED)
     ran = {record.id for record in run.records}
     told = {
         name: telling(
             [one for one in each if ran.issuperset(test.key for test in one.tests)],
             tests[name],
-            recording.sites[file_of(name)],
+            recording.all_sites,
             run,
+            start.modules[file_of(name)].analysis.source.starts,
         )
         for name, each in fit.items()
     }
@@ -96,6 +96,9 @@ async def _with_siblings(start: Subject, recording: Recording, fit: Variants) ->
         recording,
         sources={path: text.encode() for path, text in laid.items()},
         siblings={name: tuple(one.tests for one in each) for name, each in kept.items()},
+        familiar=frozenset(
+            name for name, each in kept.items() if all(one.familiar for one in each)
+        ),
     )
 
 

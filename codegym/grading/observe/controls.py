@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 from codegym.grading.observe.judging import informative
 from codegym.grading.observe.modules import TestModule
-from codegym.grading.observe.recording import Recording, function_of
+from codegym.grading.observe.recording import Recording
 
 #: How often a test is run as it is, and how often inverted.
 EACH_WAY = 10
@@ -20,9 +20,8 @@ EACH_WAY = 10
 
 def needs_controls(recording: Recording, test_id: str, *, hidden: bool) -> bool:
     """Whether nothing of a test is observed that is more than a truth value."""
-    function = function_of(recording.tests[test_id].key)
     known = informative(recording, test_id, hidden=hidden)
-    return function not in recording.siblings and not known
+    return not recording.asks_anew(test_id) and not known
 
 
 def controls(modules: Mapping[str, TestModule], inverted: Mapping[str, bool]) -> dict[str, str]:

@@ -13,13 +13,16 @@ from codegym.grading.observe.tables import last_name
 
 _NAMING = frozenset({"getattr", "hasattr", "setattr", "delattr", "fixture", "skip", "importorskip"})
 
+#: A call with more arguments, or fewer, seldom is one that works.
+_ARITY = 0.15
+
 
 @dataclass(frozen=True)
 class Input:
-    """One literal of a test's inputs.
+    """One literal of a test's inputs, or several in one.
 
     Attributes:
-        node: A constant, or a display whose elements can be fewer or more.
+        node: A constant, or a display or call whose elements can be fewer or more.
         home: The constant of the module that it is in, or None where it is in the test.
         weight: How likely a change is to make sense.
     """
@@ -108,6 +111,9 @@ class _Collector:
             return
         arguments: list[ast.AST] = [*node.args, *node.keywords]
         naming = last_name(node.func) in _NAMING
+        whole = not any(id(part) in self.dead for part in ast.walk(node))
+        if whole and not naming and len(node.args) > 1 and isinstance(node.args[-1], ast.Constant):
+            self.groups[-1].append(Input(node, home, weight * _ARITY))
         if isinstance(node.func, ast.Attribute):
             self.walk(node.func.value, home, weight)
         self._each(arguments, home, 0 if naming else weight)

@@ -14,7 +14,6 @@ from codegym.grading.observe.recording import (
     Recording,
     TestRecord,
     file_of,
-    function_of,
     pairs,
 )
 from codegym.grading.observe.sites import Site
@@ -117,7 +116,7 @@ def _assurance(
     weakened: Collection[str],
     controlled: Collection[str],
 ) -> Assurance:
-    if function_of(recording.tests[test_id].key) in recording.siblings:
+    if recording.asks_anew(test_id):
         return "observed"
     if test_id in controlled:
         return "controls"
@@ -198,10 +197,10 @@ def forging_bound(recording: Recording, task: Task) -> float:
         for pair in recording.tests[test_id].pairs
     }
     lacking: set[Value] = set()
-    files = set()
+    files: set[str] = set()
     for test_id in task.fail_to_pass:
         test = recording.tests[test_id]
-        files.add(file_of(test.key))
+        files |= {file_of(test.key), *recording.files_of(test)}
         if test_id in task.hidden:
             lacking |= _exact_values(test, recording.sites_of(test.key), sealed=True)
     for test in recording.siblings_of(task.fail_to_pass):

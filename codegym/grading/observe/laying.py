@@ -8,6 +8,8 @@ from codegym.grading.observe.modules import TestModule, parse_module
 from codegym.grading.ready import Ready
 from codegym.types import Change, Tree
 
+_TEST = b"def test"
+
 
 def laid(sources: Mapping[str, bytes], ready: Ready) -> list[Change]:
     """Sources as files of the workspace; they are named by their paths in the project."""
@@ -24,17 +26,20 @@ def modules_of(
     Args:
         ready: The task.
         tree: Where they are.
-        files: Only these; by default all that are named like tests, or hold the task's.
+        files: Only these; by default all that are named like tests, or hold the task's, or lie
+            beside such a one and have tests that its classes may inherit.
     """
     subdir = ready.environment.subdir
     prefix = "" if subdir == "." else f"{subdir}/"
     named = {test_id.partition("::")[0] for test_id in ready.task.test_ids}
+    homes = {path.rpartition("/")[0] for path in tree if _is_module_of_tests(path)}
     found = {}
     for path, file in tree.items():
         name = path.removeprefix(prefix)
         if file.mode == "120000" or not path.startswith(prefix):
             continue
-        if name not in named and not _is_module_of_tests(path):
+        shared = path.rpartition("/")[0] in homes and path.endswith(".py") and _TEST in file.data
+        if name not in named and not _is_module_of_tests(path) and not shared:
             continue
         if files is not None and name not in files:
             continue

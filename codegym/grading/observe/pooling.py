@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from random import Random
 
 from codegym.grading.observe import choosing
+from codegym.grading.observe.choosing import Sight
 from codegym.grading.observe.modules import TestModule
 from codegym.grading.observe.record import Subject
 from codegym.grading.observe.recording import Recording, TestRecord, file_of, function_of
@@ -29,7 +30,8 @@ _CANDIDATES, _MOST_TESTS, _MOST_TRYING_SEC = 40, 120, 2.0
 _JOINED = 10
 #: A candidate may take so many times what its original takes, and so long at least: other inputs
 #: can make code run on without end. All of them together have their time.
-_PATIENCE, _LEAST_SEC, _TRYING_TIMEOUT_SEC = 20.0, 0.1, 20.0
+_PATIENCE, _LEAST_SEC, _TRYING_TIMEOUT_SEC = 20.0, 0.1, 10.0
+_MOST_RUNS = 4
 _ALONE, _AMONG_ALL = (5, 6), (7, 8)
 
 #: By function (``path::Class::name``).
@@ -74,19 +76,35 @@ def sources_with(
     return sources
 
 
-def trying(added: Siblings, tests: Mapping[str, Sequence[TestRecord]], seed: int) -> Watch:
-    """A run of siblings by themselves."""
-    keys = tuple(
-        sibling_key(file_of(name), one, test.key)
-        for name, found in added.items()
-        for one in found
-        for test in tests[name]
-    )
-    slowest = max(test.seconds for name in added for test in tests[name])
-    limit = max(_LEAST_SEC, _PATIENCE * slowest)
-    return Watch(
-        keys, keys, limit_sec=limit, timeout_sec=_TRYING_TIMEOUT_SEC, hash_seed=seed, brief=True
-    )
+async def tried(subject: Subject, recording: Recording, added: Siblings, seed: int) -> Sight:
+    """Run siblings by themselves.
+
+    One that cannot be stopped ends a run with all that come after it: those of other functions have
+    another run then.
+    """
+    tests, left, sights = originals(recording), dict(added), list[Sight]()
+    while left and len(sights) < _MOST_RUNS:
+        keys = {
+            sibling_key(file_of(name), one, test.key): name
+            for name, found in left.items()
+            for one in found
+            for test in tests[name]
+        }
+        sources = sources_with(subject.modules, recording, left)
+        slowest = max(test.seconds for name in left for test in tests[name])
+        watch = Watch(
+            tuple(keys),
+            tuple(keys),
+            limit_sec=max(_LEAST_SEC, _PATIENCE * slowest),
+            timeout_sec=_TRYING_TIMEOUT_SEC,
+            hash_seed=seed,
+            brief=True,
+        )
+        sights += await subject.look(sources, [watch])
+        ran = {record.id for record in sights[-1].records}
+        missing = list(dict.fromkeys(name for key, name in keys.items() if key not in ran))
+        left = {name: left[name] for name in missing[1:]}
+    return Sight.of(sights)
 
 
 async def pooled(solved: Subject, recording: Recording, functions: Sequence[str]) -> Variants:
@@ -124,7 +142,7 @@ class _Maker:
             name: spread(
                 found,
                 self._tests[name],
-                self._recording.sites[file_of(name)],
+                self._recording.all_sites,
                 self._solved.modules[file_of(name)].analysis.source.starts,
             )
             for name, found in second.items()
@@ -149,18 +167,15 @@ class _Maker:
                 found[name] = siblings(module, test, Random(name), max(1, room))
         return {name: made for name, made in found.items() if made}
 
-    async def _tried(self, tried: Siblings, seed: int, before: Variants) -> Variants:
+    async def _tried(self, drawn: Siblings, seed: int, before: Variants) -> Variants:
         """Those that are fit, and see what they saw before."""
-        sources = self._sources(tried)
-        (run,) = await self._solved.look(sources, [trying(tried, self._tests, seed)])
+        run = await tried(self._solved, self._recording, drawn, seed)
         found = {}
-        for name, drawn in tried.items():
+        for name, each in drawn.items():
             path = file_of(name)
-            sites = self._recording.sites[path]
+            sites = self._recording.all_sites
             known = {one.sibling: one for one in before.get(name, ())}
-            made = (
-                known.get(one) or fit(path, one, self._tests[name], sites, run) for one in drawn
-            )
+            made = (known.get(one) or fit(path, one, self._tests[name], sites, run) for one in each)
             found[name] = [one for one in made if one is not None and one.holds(sites, run)]
         return {name: fits for name, fits in found.items() if fits}
 
@@ -175,10 +190,10 @@ class _Maker:
         watch = Watch(everything, limited=keys, hash_seed=seed, brief=seed == _AMONG_ALL[0])
         added = {name: [one.sibling for one in found] for name, found in chosen.items()}
         runs = await self._solved.look(self._sources(added), [watch])
-        sites = self._recording.sites
-        if not choosing.failing(tests, sites, runs):
+        sites = self._recording.all_sites
+        if not choosing.failing(tests, self._recording.sites_of, runs):
             return {
-                name: [one for one in found if one.holds(sites[file_of(name)], runs[0])]
+                name: [one for one in found if one.holds(sites, runs[0])]
                 for name, found in chosen.items()
             }
         names = list(chosen)

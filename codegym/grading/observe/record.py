@@ -88,16 +88,18 @@ class _Maker:
         failing: frozenset[str] = frozenset()
         for seed in _SHIPPED:
             runs = await self._subject.look(self._sources(), [Watch(self._keys, hash_seed=seed)])
-            failing = choosing.failing(self._tests(), self._sites, runs)
+            failing = choosing.failing(self._tests(), self._sites.of, runs)
             self._sites = choosing.without(self._subject.modules, self._sites, failing, self._first)
         tests = {self._nodes[test.key]: test for test in self._tests() if test.key not in failing}
         sources = {path: text.encode() for path, text in self._sources().items()}
-        return Recording(sources, self._sites, tests)
+        sites = self._sites
+        return Recording(sources, sites.by_file, sites.unsteady, tests)
 
     def _sources(self) -> dict[str, str]:
         """The modules that have anything to observe, as they are laid into a grade."""
         modules = self._subject.modules
-        return {path: modules[path].shipped(frozenset(each)) for path, each in self._sites.items()}
+        sites = self._sites.by_file
+        return {path: modules[path].shipped(frozenset(each)) for path, each in sites.items()}
 
     def _tests(self) -> list[TestRecord]:
         return [choosing.record_of(key, self._sites, self._first) for key in self._keys]

@@ -52,18 +52,22 @@ class Recording:
         sources: Test modules as they are laid into a grade, by path in the project.
         sites: Sites that are observed: path of the test's file, as in its id, to site to what it
             is.
+        unsteady: By key of a test, those that are not observed in it.
         tests: What each test saw that passes in this form; by node id.
         siblings: Of a function (``path::Class::name``), its held-out variants; each is a test for
             each of its parameters, those left out that unsolved code passes. Only of functions
             that a task's failing tests are of.
+        familiar: Those of them whose variants are answered as the shown tests are, where it counts.
         controlled: Node ids of tests that pass as they are, and fail where they ask the opposite.
         notes: What could not be done, for a person.
     """
 
     sources: Mapping[str, bytes] = field(default_factory=dict)
     sites: Mapping[str, Mapping[int, Site]] = field(default_factory=dict)
+    unsteady: Mapping[str, frozenset[int]] = field(default_factory=dict)
     tests: Mapping[str, TestRecord] = field(default_factory=dict)
     siblings: Mapping[str, tuple[tuple[TestRecord, ...], ...]] = field(default_factory=dict)
+    familiar: frozenset[str] = frozenset()
     controlled: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
 
@@ -74,6 +78,11 @@ class Recording:
         for path, data in sorted(self.sources.items()):
             total.update(f"{path}\0{len(data)}\0".encode() + data)
         return total.hexdigest()
+
+    def asks_anew(self, test_id: str) -> bool:
+        """Whether a test has siblings that take another answer than it does itself."""
+        function = function_of(self.tests[test_id].key)
+        return function in self.siblings and function not in self.familiar
 
     def covers(self, ids: Iterable[str]) -> bool:
         """Whether each of the tests can be graded in this form."""
@@ -89,8 +98,18 @@ class Recording:
         return tuple(test for variant in variants for test in variant)
 
     def sites_of(self, key: str) -> Mapping[int, Site]:
-        """The sites that are observed in a test's file."""
-        return self.sites.get(file_of(key), {})
+        """The sites that are observed in a test, or in a sibling of one."""
+        return steady_in(self.all_sites, self.unsteady.get(key))
+
+    def files_of(self, test: TestRecord) -> frozenset[str]:
+        """The files that a test's sites are in."""
+        passed = {pair.site for pair in test.pairs}
+        return frozenset(path for path, each in self.sites.items() if not passed.isdisjoint(each))
+
+    @cached_property
+    def all_sites(self) -> Mapping[int, Site]:
+        """Those of all files; no two have one number."""
+        return {number: site for each in self.sites.values() for number, site in each.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +126,13 @@ class Observation:
     recording: Recording
     workspace: Path
     paths: frozenset[str]
+
+
+def steady_in(sites: Mapping[int, Site], unsteady: frozenset[int] | None) -> Mapping[int, Site]:
+    """Sites less some."""
+    if not unsteady:
+        return sites
+    return {number: site for number, site in sites.items() if number not in unsteady}
 
 
 def file_of(key: str) -> str:

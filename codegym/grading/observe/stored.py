@@ -21,11 +21,13 @@ def dump(recording: Recording) -> bytes:
             path: [_plain_site(site) for site in sites.values()]
             for path, sites in recording.sites.items()
         },
+        "unsteady": {key: sorted(each) for key, each in recording.unsteady.items()},
         "tests": {node: _plain_test(test) for node, test in recording.tests.items()},
         "siblings": {
             function: [[_plain_test(test) for test in variant] for variant in variants]
             for function, variants in recording.siblings.items()
         },
+        "familiar": sorted(recording.familiar),
         "controlled": sorted(recording.controlled),
         "notes": list(recording.notes),
     }
@@ -42,11 +44,13 @@ def load(data: bytes) -> Recording:
     return Recording(
         sources={path: text.encode() for path, text in plain["sources"].items()},
         sites=sites,
+        unsteady={key: frozenset(each) for key, each in plain["unsteady"].items()},
         tests={node: _test(fields) for node, fields in plain["tests"].items()},
         siblings={
             function: tuple(tuple(map(_test, variant)) for variant in variants)
             for function, variants in plain["siblings"].items()
         },
+        familiar=frozenset(plain["familiar"]),
         controlled=frozenset(plain["controlled"]),
         notes=tuple(plain["notes"]),
     )

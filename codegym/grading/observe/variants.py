@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,10 +25,18 @@ _TOUCHED, _WORTHLESS = 0.25, 0.01
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """A sibling with what its tests see, one for each of its original's parameters."""
+    """A sibling with what its tests see, one for each of its original's parameters.
+
+    Attributes:
+        sibling: It.
+        tests: They.
+        familiar: Where unsolved code fails, the answers are those of the original, to other inputs:
+            it holds up a table of the shown inputs, and no more.
+    """
 
     sibling: Sibling
     tests: tuple[TestRecord, ...]
+    familiar: bool = False
 
     def holds(self, sites: Sites, run: Sight) -> bool:
         """Whether a run saw the same."""
@@ -117,9 +126,15 @@ def _answers(
 
 
 def telling(
-    variants: Sequence[Variant], originals: Sequence[TestRecord], sites: Sites, start: Sight
+    variants: Sequence[Variant],
+    originals: Sequence[TestRecord],
+    sites: Sites,
+    start: Sight,
+    starts: Sequence[int],
 ) -> tuple[Variant, ...]:
     """A few that unsolved code fails where it is asked anything new; the hardest to guess first.
+
+    Where there are none, a few that it fails where its input is new, and the answer is not.
 
     Args:
         variants: Of one function, fit.
@@ -127,6 +142,7 @@ def telling(
         sites: Those observed in its file.
         start: A run of them on the unsolved tree: a test that passes there holds nobody up, and is
             left out.
+        starts: Where lines of the file begin.
     """
     seen = {pair.actual for test in originals for pair in test.pairs}
     fit = [found for one in variants if (found := _told(one, originals, sites, start)) is not None]
@@ -140,7 +156,47 @@ def telling(
         kept.append(best)
         answers = _pairs(best)
         fit = [one for one in fit if _pairs(one) != answers]
+    if not kept:
+        known = [_familiar(one, originals, sites, start, starts) for one in variants]
+        kept = [one for one in known if one is not None][:KEPT_SIBLINGS]
     return tuple(kept)
+
+
+def _familiar(
+    variant: Variant,
+    originals: Sequence[TestRecord],
+    sites: Sites,
+    start: Sight,
+    starts: Sequence[int],
+) -> Variant | None:
+    """With the tests that unsolved code fails first in lines with other inputs."""
+    lines = {bisect_right(starts, begin) for begin, _, _ in variant.sibling.edits}
+    tests = []
+    for test, original in zip(variant.tests, originals, strict=True):
+        first, last = _failing_lines(test, original, sites, start)
+        if any(first <= line < last for line in lines):
+            tests.append(test)
+    return Variant(variant.sibling, tuple(tests), familiar=True) if tests else None
+
+
+def _failing_lines(
+    sibling: TestRecord, original: TestRecord, sites: Sites, start: Sight
+) -> tuple[int, float]:
+    """Lines from the last assertion that unsolved code does right to the next but one; or none."""
+    given = start.pairs(sibling.key, sites)
+    right = 0
+    for mine, theirs in zip(sibling.pairs, given, strict=False):
+        if mine.site != theirs.site or not same_result(
+            sites[mine.site], theirs.actual, mine.actual
+        ):
+            break
+        right += 1
+    if right == len(sibling.pairs) and sibling.key in start.passed:
+        return 0, 0
+    lines = [sites[pair.site].line for pair in original.pairs]
+    here = lines[right] if right < len(lines) else math.inf
+    first = lines[right - 1] if right else 0
+    return first + (first < here), min((line for line in lines if line > here), default=math.inf)
 
 
 def _told(
