@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import hashlib
 import platform
-import posixpath
 import sys
 import traceback
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -23,6 +22,7 @@ from codegym.sandbox.remote.codec import decode, encode
 from codegym.sandbox.remote.wire import ClosedError, Frame, Kind, Messages, Wire, WireError
 from codegym.server.layers import Layers
 from codegym.server.receiving import RefusedError
+from codegym.server.requests import check_command, check_start
 from codegym.server.ways import WayOut
 from codegym.types import Capabilities, Image, SandboxSpec
 
@@ -162,6 +162,8 @@ class Session:
             case messages.Fork():
                 await self._fork(request)
             case messages.Shell() | messages.Exec() | messages.Collect():
+                if not isinstance(request, messages.Collect):
+                    check_command(request)
                 async with self._box(request.box).used() as box:
                     return await _run_in(_there(box), request)
         return messages.Done()
@@ -178,7 +180,7 @@ class Session:
     # -- sandboxes --------------------------------------------------------------------------------
 
     async def _start(self, request: messages.Start) -> messages.Reply:
-        _check_paths(request)
+        check_start(request)
         layers = self._host.layers
         found = {each: await layers.find(each, workspace=False) for each in request.layers}
         workspace = await layers.find(request.workspace, workspace=True)
@@ -227,7 +229,12 @@ class Session:
             source = _there(box)
             async with self._new_box(request.target).used() as twin:
                 twin.way = box.way and box.way.shared()
-                twin.sandbox = await source.fork()
+                forking = asyncio.ensure_future(source.fork())
+                try:
+                    twin.sandbox = await asyncio.shield(forking)
+                except asyncio.CancelledError:
+                    twin.sandbox = await forking  # so that there is something to stop
+                    raise
 
     def _new_box(self, number: int) -> _Box:
         host = self._host
@@ -333,14 +340,6 @@ async def _run_in(sandbox: Sandbox, request: _InBox) -> messages.Reply:
                 report=request.report,
             )
     return messages.Ran(result, None if sandbox.state == before else sandbox.state)
-
-
-def _check_paths(request: messages.Start) -> None:
-    """What is laid or mounted inside is named plainly. Raises ``SandboxError``."""
-    for path in (request.mount, *request.files, *request.large):
-        plain = path.startswith("/") and not path.startswith("//") and "\0" not in path
-        if not plain or posixpath.normpath(path) != path or path == "/":
-            raise SandboxError(f"{path!r} is no plain absolute path")
 
 
 def _told(error: BaseException) -> messages.Failed:

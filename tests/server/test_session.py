@@ -14,8 +14,10 @@ from serving import CHECKOUT, TOKEN, served, serving
 
 from codegym.errors import SandboxError
 from codegym.sandbox.remote import Remote, messages, wire
+from codegym.sandbox.remote.codec import encode
 from codegym.sandbox.remote.link import Link
 from codegym.sandbox.remote.wire import PIECE, Kind
+from codegym.types import Limits
 
 
 async def linked(server):
@@ -91,13 +93,90 @@ async def test_a_message_without_an_end_is_bounded(server, monkeypatch):
     await until(lambda: any("too large" in line for line in server.said))
 
 
-@pytest.mark.parametrize("path", ["etc/x", "/a/../etc/x", "//x", "/", "/a\0b", "/a//b", "/a/"])
+@pytest.mark.parametrize("path", ["etc/x", "/a/../etc/x", "//x", "/", "/a//b", "/a/"])
 async def test_paths_that_are_not_plain_are_refused(client, spec, path):
     for files in ({path: b"x"}, {path: bytes(1 << 17)}):
         with pytest.raises(SandboxError, match="no plain absolute path"):
             await client.start(replace(spec, files=files))
     with pytest.raises(SandboxError, match="no plain absolute path"):
         await client.start(replace(spec, mount=path))
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"env": {"A": "x\0--bind\0/\0/host"}},
+        {"env": {"A\0--bind\0/\0/host": "x"}},
+        {"env": {"A=B": "x"}},
+        {"env": {"": "x"}},
+        {"env": {"A": "\ud800"}},
+        {"mount": "/\ud800"},
+        {"limits": Limits(cpus=float("nan"))},
+        {"limits": Limits(cpus=float("inf"))},
+        {"limits": Limits(memory_mb=-1)},
+        {"limits": Limits(disk_mb=1 << 80)},
+    ],
+    ids=ascii,
+)
+async def test_what_no_gym_would_ask_for_is_refused_and_harms_nobody(client, spec, bad):
+    async with await client.start(spec) as box:
+        asked = [replace(spec, **bad)]
+        if "env" in bad:
+            asked.append(replace(spec, image=replace(spec.image, **bad)))
+        for each in asked:
+            with pytest.raises(SandboxError, match=r"no plain|can be this|no limits|no name"):
+                await client.start(each)
+        assert (await box.shell("echo ok")).output == b"ok\n"
+
+
+@pytest.mark.parametrize("bounds", [(float("nan"), 9), (-1.0, 9), (1.0, -1), (1.0, 1 << 40)])
+async def test_bounds_of_a_command_that_are_none_are_refused(client, spec, bounds):
+    async with await client.start(spec) as box:
+        asked = messages.Shell(box.number, "echo ran", *bounds)
+        with pytest.raises(SandboxError, match="is none"):
+            await box._link.ask(asked, 10)
+        assert (await box.shell("echo ok", timeout_sec=20)).output == b"ok\n"
+
+
+async def test_large_files_are_laid_and_sent_once(client, spec, monkeypatch):
+    sent = []
+
+    def noting(message):
+        sent.append(message)
+        return encode(message)
+
+    monkeypatch.setattr("codegym.sandbox.remote.link.encode", noting)
+    one, two = os.urandom(200_000), os.urandom(200_000)
+
+    async def laid(**files):
+        asked = replace(spec, files={f"/opt/{name}": data for name, data in files.items()})
+        async with await client.start(asked) as box:
+            for name, data in files.items():
+                assert await box.read(f"/opt/{name}") == data
+        starts = [message for message in sent if isinstance(message, messages.Start)]
+        sent.clear()
+        return [len(start.contents) for start in starts]
+
+    await laid()
+    assert await laid(a=one, b=two, c=one, d=b"small") == [0, 2]
+    assert await laid(e=two) == [0]
+    monkeypatch.setattr("codegym.server.session._MAX_FILES_BYTES", 300_000)
+    assert await laid(f=os.urandom(100_000)) == [0, 1]
+    assert await laid(a=one) == [0, 1], "what was forgotten is asked for again"
+
+
+async def test_a_fork_that_is_given_up_leaves_nothing(client, local, spec):
+    async with await client.start(spec) as box:
+        await box.shell("head -c 8000000 /dev/urandom > data")
+        for wait_sec in (0.0, 0.002, 0.01):
+            forking = asyncio.ensure_future(box.fork())
+            await asyncio.sleep(wait_sec)
+            forking.cancel()
+            for twin in await asyncio.gather(forking, return_exceptions=True):
+                if not isinstance(twin, BaseException):
+                    await twin.stop()
+        await until(lambda: len(local._boxes) == 1)
+        assert (await box.shell("stat -c %s data")).output == b"8000000\n"
 
 
 async def test_there_are_as_many_as_may_be(local, spec):

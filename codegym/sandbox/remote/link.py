@@ -145,13 +145,12 @@ class Link:
         """Join a channel to the proxy."""
         near, far = socket.socketpair()
         try:
-            ours = await asyncio.open_connection(sock=near)
-            theirs = await asyncio.open_connection(sock=far)
+            ours, theirs = await asyncio.gather(
+                asyncio.open_connection(sock=near), asyncio.open_connection(sock=far)
+            )
             await asyncio.gather(channel.run(*ours), forward(*theirs, egress))
         finally:
             self._channels.pop(channel.number, None)
-            near.close()
-            far.close()
 
     def _soon(self, doing: Coroutine[Any, Any, None]) -> None:
         async def do() -> None:
