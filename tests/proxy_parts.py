@@ -10,6 +10,8 @@ from codegym.types import call
 
 _PATH = Path(__file__).parent / "proxy" / "conftest.py"
 _spec = importlib.util.spec_from_file_location("proxy_parts_of_conftest", _PATH)
+assert _spec is not None
+assert _spec.loader is not None
 _parts = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(_parts)
 
