@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from codegym.cli.options import BUNDLED, Json, Sandbox
+from codegym.cli.options import BUNDLED, Json
 from codegym.cli.output import activity, console, print_json
 
 if TYPE_CHECKING:
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 def bench(
     json: Json = False,
-    sandbox: Sandbox = "auto",
+    sandbox: Annotated[
+        str, typer.Option("--sandbox", "--backend", help="Backend: auto, bubblewrap or docker.")
+    ] = "auto",
     tasks: Annotated[
         str, typer.Option("--tasks", metavar="SOURCE", help="Its first task is measured with.")
     ] = BUNDLED,
@@ -43,15 +45,18 @@ async def _measure(
     tasks: str, sandbox: str, times: int, note: Callable[[str], None]
 ) -> list[Figure]:
     from codegym.cli.bench.figures import Bench
+    from codegym.cli.bench.subjects import subject
     from codegym.loop import open_setting
     from codegym.registration import resolve
 
     source = resolve(tasks)
     task = next(iter(source))
     async with open_setting(sandbox, note) as setting:
-        await setting.recording(await setting.ready(task))  # not while anything is measured
+        ready = await setting.ready(task)
+        await setting.recording(ready)  # not while anything is measured
+        measured = await subject(setting.backend, ready.image)
         figures = []
-        for measure in Bench(setting, task, times).measures():
+        for measure in Bench(setting, task, times, measured).measures():
             note(f"measuring {measure.__name__.replace('_', ' ')}")
             figures.append(await measure())
     return figures
@@ -88,10 +93,10 @@ def _print(figures: list[Figure]) -> None:
             each.name,
             f"{each.p50:.3g}",
             f"{each.p95:.3g}",
-            f"{each.target:g}",
+            "" if each.target is None else f"{each.target:g}",
             "" if each.floor is None else f"{each.floor:.3g}",
             "" if each.ratio is None else f"{each.ratio:.2f}",
-            style="" if each.p50 <= each.target else "yellow",
+            style="" if each.target is None or each.p50 <= each.target else "yellow",
         )
     out = console()
     out.print(table)

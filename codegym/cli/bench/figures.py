@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from codegym.agents.oracle import solution
 from codegym.cli.bench import floors
 from codegym.cli.bench.measure import Figure, figure, seconds_of, timed_async
-from codegym.cli.bench.memory import footprint_mb
+from codegym.cli.bench.subjects import Subject
 from codegym.envs.episode import Episode
 from codegym.envs.options import EpisodeOptions
 from codegym.grading.grader import grade
@@ -32,23 +32,27 @@ class Bench:
         setting: Of the running event loop.
         task: The task; made ready before anything is measured.
         times: How often each figure is measured, about.
+        subject: The setting's backend, as something that is measured.
     """
 
-    def __init__(self, setting: Setting, task: Task, times: int) -> None:
-        self._setting, self._task, self._times = setting, task, times
+    def __init__(self, setting: Setting, task: Task, times: int, subject: Subject) -> None:
+        self._setting, self._task, self._times, self._subject = setting, task, times, subject
 
     async def reset(self) -> Figure:
         """A reset of a prepared task."""
         episode = Episode(self._setting, _OPTIONS)
-        values = await timed_async(lambda: episode.reset(self._task), self._times)
+        values = []
+        for _ in range(self._times):
+            await self._subject.settle()
+            values.append(await seconds_of(episode.reset(self._task)))
         await episode.close()
         return figure(
             "reset_ms",
             [_MS * value for value in values],
-            [_MS * value for value in floors.bare_bwrap(self._times)],
-            target=12,
+            self._bare(),
+            target=self._subject.targets.get("reset_ms"),
             what="reset of a prepared task, to the first observation; the last sandbox ends too",
-            against="a bare `bwrap … true`",
+            against=self._subject.bare,
         )
 
     async def attestation(self) -> Figure:
@@ -69,15 +73,16 @@ class Bench:
         values = []
         for number in range(max(3, self._times // 5)):
             task = _unseen(self._task, number)
+            await self._subject.settle()
             async with self._episode_of(task) as (_, seconds):
                 values.append(_MS * seconds)
         return figure(
             "first_reset_ms",
             values,
-            [_MS * value for value in floors.bare_bwrap(self._times)],
-            target=80,
+            self._bare(),
+            target=self._subject.targets.get("first_reset_ms"),
             what="reset of a task seen for the first time",
-            against="a bare `bwrap … true`",
+            against=self._subject.bare,
         )
 
     async def bash_step(self) -> Figure:
@@ -89,7 +94,7 @@ class Bench:
             "bash_step_ms",
             [_MS * value for value in values],
             [_MS * value for value in floors.bare_shell(self._times * 4)],
-            target=1.5,
+            target=self._subject.targets.get("bash_step_ms"),
             what="a bash step that runs /bin/true",
             against="`/bin/true` written to a bare `sh`, and its answer",
         )
@@ -136,6 +141,7 @@ class Bench:
         async with self._episode_of(self._task) as (episode, _):
             await episode.step(call("write", path="notes.md", content="x" * 10_000))
             for _ in range(self._times):
+                await self._subject.settle()
                 began = time.perf_counter()
                 twin = await episode.fork()
                 await twin.step(first)
@@ -144,10 +150,10 @@ class Bench:
         return figure(
             "fork_ms",
             values,
-            [_MS * value for value in floors.bare_bwrap(self._times)],
-            target=15,
+            self._bare(),
+            target=self._subject.targets.get("fork_ms"),
             what="fork of a running episode, to the end of the fork's first command",
-            against="a bare `bwrap … true`",
+            against=self._subject.bare,
         )
 
     async def parallel(self) -> Figure:
@@ -165,29 +171,29 @@ class Bench:
         return figure(
             "parallel64_s",
             values,
-            floors.bare_bwraps_at_once(_MANY, max(3, self._times // 8)),
-            target=0.6,
+            self._subject.bare_starts_at_once(_MANY, max(3, self._times // 8)),
+            target=self._subject.targets.get("parallel64_s"),
             what=f"{_MANY} sandboxes: start, one command, stop; in all",
-            against=f"{_MANY} bare `bwrap … true` at once",
+            against=f"{_MANY} at once of {self._subject.bare}",
         )
 
     async def memory(self) -> Figure:
         """Memory an idle sandbox (see ``memory``)."""
         ready = await self._setting.ready(self._task)
         async with await self._setting.start(ready):
-            before = footprint_mb()  # with one started, so that what is shared is there already
+            before = self._subject.memory_mb()  # with what is shared there already
             boxes = [await self._setting.start(ready) for _ in range(_MANY // 2)]
             try:
                 for box in boxes:
                     await box.shell("/bin/true")
-                value = (footprint_mb() - before) / len(boxes)
+                value = (self._subject.memory_mb() - before) / len(boxes)
             finally:
                 await asyncio.gather(*(box.stop() for box in boxes))
         return figure(
             "sandbox_mb",
             [value],
             [],
-            target=6,
+            target=self._subject.targets.get("sandbox_mb"),
             what="memory (PSS) of an idle sandbox: its monitor and shell, and what the gym grew by",
             against="",
         )
@@ -222,6 +228,10 @@ class Bench:
             self.parallel,
             self.import_and_make,
         )
+
+    def _bare(self) -> list[float]:
+        """Milliseconds of bare starts."""
+        return [_MS * value for value in self._subject.bare_starts(self._times)]
 
     @asynccontextmanager
     async def _episode_of(self, task: Task) -> AsyncIterator[tuple[Episode, float]]:

@@ -16,7 +16,7 @@ class Figure:
         p50: Median.
         p95: 95th percentile.
         floor: Median of the least that the machine needs for it, taken in the same run.
-        target: What it is to stay below.
+        target: What it is to stay below; None where nothing is set.
         what: One line: what was measured.
         against: One line: what the floor is.
         n: How many times it was measured.
@@ -26,7 +26,7 @@ class Figure:
     p50: float
     p95: float
     floor: float | None
-    target: float
+    target: float | None
     what: str
     against: str
     n: int
@@ -51,7 +51,7 @@ def figure(
     values: Sequence[float],
     floors: Sequence[float],
     *,
-    target: float,
+    target: float | None,
     what: str,
     against: str,
 ) -> Figure:

@@ -9,14 +9,27 @@ what a policy runs in them, files that it writes, and the kernel's own memory.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 
-def footprint_mb() -> float:
-    """PSS of this process and of all that it started, MiB."""
+def _none(_: Path) -> bool:
+    return False
+
+
+def footprint_mb(also: Callable[[Path], bool] = _none) -> float:
+    """PSS of this process and of all that it started, MiB.
+
+    Args:
+        also: Says of other processes, by their folder in ``/proc``, whether they count.
+    """
     parents = _parents()
     me = os.getpid()
-    ours = [pid for pid in parents if pid == me or _descends(pid, me, parents)]
+    ours = [
+        pid
+        for pid in parents
+        if pid == me or _descends(pid, me, parents) or also(Path(f"/proc/{pid}"))
+    ]
     return sum(_pss_kb(pid) for pid in ours) / 1024
 
 

@@ -164,7 +164,7 @@ class Docker:
     # -- what a sandbox needs ----------------------------------------------------------------------
 
     async def _kind(self, spec: SandboxSpec) -> Kind:
-        image = await self._image(spec.image)
+        image = await self.image(spec.image)
         folders = tuple(sorted({folder for folder, _ in _placed(spec.image, tuple(spec.files))}))
         size, entries = await self._size(spec.workspace)
         size += sum(map(len, spec.files.values()))
@@ -183,7 +183,8 @@ class Docker:
             runtime=self._runtime,
         )
 
-    async def _image(self, image: Image) -> str:
+    async def image(self, image: Image) -> str:
+        """The engine's name of an image, imported where it has none. Raises ``SandboxError``."""
         future = self._images.get(image.digest)
         if future is None or (future.done() and (future.cancelled() or future.exception())):
             importing = asyncio.to_thread(ensure_image, self.engine, image)

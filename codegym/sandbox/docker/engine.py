@@ -232,10 +232,14 @@ class Engine:
         """Containers and volumes of processes that ended."""
         return [each for each in self._ours() if each.owner and each.owner.is_gone()]
 
+    def mine(self) -> list[Left]:
+        """Containers and volumes of this process."""
+        return [each for each in self._ours() if each.owner == self.owner]
+
     def sweep(self, left: Sequence[Left] | None = None) -> None:
         """Remove these; by default, all of this process's own."""
         if left is None:
-            left = [each for each in self._ours() if each.owner == self.owner]
+            left = self.mine()
         for container in [each.name for each in left if each.kind == "container"]:
             self.drop(container)
         self.drop_volumes([each.name for each in left if each.kind == "volume"])
