@@ -43,7 +43,7 @@ class Control:
         records, which is answered from instead of upstream). Records are kept in the folder beside
         the log that is named like it, with the suffix ``.index``.
         ``{"op": "remove", "episode"}`` and ``{"op": "list"}``.
-    An answer has ``ok``, and ``error`` where that is false.
+    An answer has ``ok``, and ``error`` where that is false; ``broken`` if it is the machine's.
 
     Args:
         options: mitmproxy's.
@@ -96,8 +96,10 @@ class Control:
                     raise RefusedError(f"no command {other!r}")
         except (KeyError, TypeError) as error:
             return {"ok": False, "error": f"not a command: {error!r}"}
-        except (ValueError, OSError) as error:
+        except ValueError as error:
             return {"ok": False, "error": str(error)}
+        except OSError as error:
+            return {"ok": False, "error": str(error), "broken": True}
 
     async def _add(self, command: dict[str, Any]) -> dict[str, str]:
         name = command["episode"]

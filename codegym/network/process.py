@@ -109,10 +109,9 @@ class Proxy:
             raise SandboxError("the egress proxy was stopped")
         return self._held.path
 
-    @property
-    def is_ready(self) -> bool:
-        """Whether the process runs and has all its episodes."""
-        return self._ready and self.pid is not None
+    def serves(self, episode: str) -> bool:
+        """Whether the process runs, and the episode has its way out."""
+        return self._ready and self.pid is not None and episode in self._added
 
     def start(self) -> None:
         """Start the process; nothing if it was started. Raises ``SandboxError`` if it cannot."""
@@ -198,10 +197,12 @@ class Proxy:
             if self._added.pop(episode, None) is not None:
                 self._ask({"op": "remove", "episode": episode})
 
-    def check(self) -> None:
+    def check(self, episode: str) -> None:
         """Wait until the process runs, where it died. Raises ``SandboxError`` if it will not."""
         with self._lock:
             self._revive()
+            if episode not in self._added:
+                raise SandboxError("the egress proxy could not open an episode's way out again")
 
     def _ask(self, command: Mapping[str, Any]) -> dict[str, Any]:
         """Give a command to a running process."""
@@ -217,7 +218,8 @@ class Proxy:
             self._process.kill()  # it would answer too late; a new one takes its place
             raise SandboxError(f"the egress proxy does not answer: {error}") from error
         if not answer["ok"]:
-            raise UsageError(f"the egress proxy: {answer['error']}")
+            kind = SandboxError if answer.get("broken") else UsageError
+            raise kind(f"the egress proxy: {answer['error']}")
         return answer
 
     def _spawn(self) -> None:
@@ -262,9 +264,13 @@ class Proxy:
         if self._deaths > _DEATHS:
             raise SandboxError(f"the egress proxy died {self._deaths} times in a row")
         self._spawn()
-        for command in self._added.values():
-            with contextlib.suppress(UsageError):  # its folder is gone: it has no way out any more
+        for episode, command in list(self._added.items()):
+            try:
                 self._ask(command)
+            except (UsageError, SandboxError):
+                if self.pid is None:
+                    raise  # it died once more
+                del self._added[episode]  # its folder is gone, say: it has no way out any more
         self._ready = True
 
     def _watch(self) -> None:

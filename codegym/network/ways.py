@@ -97,11 +97,11 @@ class Way:
     @property
     def is_open(self) -> bool:
         """Whether the proxy runs, and knows of it."""
-        return self._proxy.is_ready
+        return self._proxy.serves(self._name)
 
     def check(self) -> None:
-        """Wait until the proxy runs, where it died. Raises ``SandboxError`` if it will not."""
-        self._proxy.check()
+        """Wait for it, where the proxy died. Raises ``SandboxError`` if it cannot be had again."""
+        self._proxy.check(self._name)
 
     def check_upstream(self) -> None:
         """Raise ``SandboxError`` where something that the policy names was out of reach last.

@@ -283,8 +283,8 @@ def test_what_cannot_be_added_says_why(proxy, tmp_path, way):
             add(text)
     with pytest.raises(UsageError, match="already"):
         add("", name=way.name)
-    with pytest.raises(UsageError, match="No such file"):
+    with pytest.raises(SandboxError, match="No such file"):
         add("", folder=tmp_path / "nowhere")
-    with pytest.raises(UsageError, match="No such file"):
+    with pytest.raises(SandboxError, match="No such file"):
         add("", log=tmp_path / "nowhere" / "log")
     assert way.ask().endswith(HELLO)

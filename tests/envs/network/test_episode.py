@@ -168,3 +168,20 @@ async def test_where_no_proxy_starts_there_is_no_episode(setting, source, policy
     finally:
         the_proxy._owner = stopped
         await episode.close()
+
+
+async def test_a_way_that_cannot_be_opened_again_is_a_fault(play, policy, the_proxy, wait_until):
+    episode, other = await play(policy()), await play(policy())
+    place = episode._way.socket.parent
+    place.rename(place.with_name("moved"))
+    killed = the_proxy.pid
+    os.kill(killed, signal.SIGKILL)
+    await asyncio.to_thread(wait_until, lambda: the_proxy.pid not in (None, killed), "a new one")
+    result = await episode.step(bash("true"))
+    assert (result.info.fault, result.info.grade) == ("sandbox", None)
+    assert (await other.step(bash("true"))).info.fault == ""
+
+
+async def test_a_log_that_cannot_be_written_is_no_fault_of_the_task(play, policy, tmp_path):
+    with pytest.raises(SandboxError, match="No such file"):
+        await play(policy(), log=tmp_path / "nowhere" / "log.jsonl")
