@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 
@@ -67,6 +67,7 @@ async def generate(
     seed: int = 0,
     workers: int = 0,
     known: Iterable[Task] = (),
+    only: Callable[[Candidate], bool] | None = None,
     progress: Progress = SILENT,
     store: LayerStore | None = None,
 ) -> Generated:
@@ -82,6 +83,7 @@ async def generate(
         seed: Decides the order in which candidates are drawn.
         workers: Candidates run at once; 0 for as many as there are cores.
         known: Tasks that are there already: none with the effect of one of these is made.
+        only: Which candidates are looked at; None: all.
         progress: Told how far it is.
         store: Keeps what runs showed.
 
@@ -93,15 +95,10 @@ async def generate(
         DataError: The environment is broken.
         UnavailableError: This machine lacks something.
     """
-    _can_run(environment)
-    began = time.perf_counter()
-    kept = store or LayerStore()
+    began, kept = time.perf_counter(), store or LayerStore()
     progress.note(f"looking for edits in {environment.name}")
     tree = (await asyncio.to_thread(open_history, environment)).tree_at(environment.head)
-    files = sources(environment, tree)
-    candidates = find_candidates(files, operators, seed)
-    if not candidates:
-        raise UsageError(_nothing(environment, files))
+    files, candidates = _look(environment, tree, operators, seed, only)
     baselines = await _baselines(setting, environment, frozenset(files), progress, kept)
     screen = await asyncio.to_thread(_screen, baselines, tree, files, kept)
     gathering = Gathering(tree, screen, seed, known)
@@ -121,6 +118,22 @@ async def generate(
         operators=dict(sorted(gathering.operators.items())),
         seconds=time.perf_counter() - began,
     )
+
+
+def _look(
+    environment: Environment,
+    tree: Tree,
+    operators: Sequence[Operator],
+    seed: int,
+    only: Callable[[Candidate], bool] | None,
+) -> tuple[Mapping[str, Parsed], list[Candidate]]:
+    """The files that may be mutated, and the edits of them that are to be looked at."""
+    _can_run(environment)
+    files = sources(environment, tree)
+    candidates = find_candidates(files, operators, seed)
+    if not candidates:
+        raise UsageError(_nothing(environment, files))
+    return files, [one for one in candidates if only is None or only(one)]
 
 
 def _can_run(environment: Environment) -> None:

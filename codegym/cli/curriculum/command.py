@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from codegym.cli.curriculum import rate, stats
+from codegym.cli.curriculum import evolve, rate, stats
 from codegym.cli.curriculum.options import SpecName
 from codegym.cli.options import Json
 from codegym.cli.output import console, print_json, safe
@@ -24,6 +24,7 @@ app = typer.Typer(
 )
 
 app.command("rate")(rate.rate)
+app.command("evolve")(evolve.evolve)
 app.command("stats")(stats.stats)
 
 

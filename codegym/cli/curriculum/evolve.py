@@ -1,0 +1,161 @@
+"""``codegym curriculum evolve``: new tasks from those at the frontier."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from codegym.cli.curriculum.options import SpecName
+from codegym.cli.generate import Operators
+from codegym.cli.options import Json, Sandbox
+from codegym.cli.output import console, counted, print_json, safe
+from codegym.errors import UsageError
+
+if TYPE_CHECKING:
+    from codegym.cli.steps import Steps
+    from codegym.curriculum import Curriculum, Outcome
+    from codegym.curriculum.evolution import Parent
+    from codegym.grading.setting import Setting
+
+Count = Annotated[int, typer.Option("--count", "-n", min=1, help="New tasks wanted.")]
+From = Annotated[
+    Path | None,
+    typer.Option(
+        "--from",
+        metavar="RUN",
+        help="Go by the episodes of a run. Default: by what the curriculum has observed.",
+        show_default=False,
+    ),
+]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        help="Folder for the packs. Default: ./.codegym/packs, where they are known by name.",
+        show_default=False,
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Evolved:
+    """What became of one environment's parents."""
+
+    environment: str
+    parents: int
+    tasks: list[str]
+    pack: str
+    folder: Path
+
+
+def evolve(
+    spec: SpecName,
+    count: Count = 20,
+    run: From = None,
+    operators: Operators = "all",
+    seed: Annotated[int, typer.Option(min=0, help="Decides which tasks are taken.")] = 0,
+    out: Out = None,
+    sandbox: Sandbox = "auto",
+    json: Json = False,
+) -> None:
+    """Make new tasks where the learner is: other faults in the functions of tasks it was given.
+
+    Most come from tasks that are sometimes solved; from tasks always solved come harder ones, from
+    tasks never solved, rarely, milder ones. Name the packs in the spec's `pool.tasks` to have them
+    drawn; what was learned so far stays.
+    """
+    import numpy as np
+
+    from codegym.cli.steps import Steps
+    from codegym.curriculum import open_curriculum
+    from codegym.curriculum.evolution import choose, parents
+    from codegym.loop import open_setting
+
+    curriculum = open_curriculum(spec)
+    curriculum.refresh()
+    known = parents(curriculum, curriculum.history if run is None else _outcomes(run))
+    if not known:
+        raise UsageError(
+            f"{curriculum.name}: none of its tasks has been tried; train with it, or name a run "
+            "of its tasks with --from"
+        )
+    chosen = choose(known, np.random.default_rng(seed), count)
+
+    async def make() -> list[Evolved]:
+        with Steps() as steps:
+            async with open_setting(sandbox, steps.note) as setting:
+                wanted = _shares(count, [len(each) for each in chosen.values()])
+                place = out or Path.cwd() / ".codegym" / "packs"
+                return [
+                    await _of_environment(
+                        curriculum, name, each, share, setting, steps, place, operators, seed
+                    )
+                    for (name, each), share in zip(chosen.items(), wanted, strict=True)
+                ]
+
+    found = asyncio.run(make())
+    if json:
+        print_json({"evolved": found, "tasks": sum(len(one.tasks) for one in found)})
+        return
+    for one in found:
+        told = f"{counted(len(one.tasks), 'task')} of {counted(one.parents, 'parent')}"
+        console().print(safe(f"{told} in {one.environment}: the pack {one.pack}, in {one.folder}"))
+
+
+async def _of_environment(
+    curriculum: Curriculum,
+    name: str,
+    chosen: Sequence[Parent],
+    count: int,
+    setting: Setting,
+    steps: Steps,
+    place: Path,
+    operators: str,
+    seed: int,
+) -> Evolved:
+    from codegym import mutation
+    from codegym.curriculum.evolution import adopted, near
+    from codegym.tasks import sources
+
+    home, folder = sources.environment(name), place / f"{name}-evolved"
+    named = [] if operators == "all" else [one.strip() for one in operators.split(",")]
+    held = mutation.tasks_in(folder, home)
+    there = [*held, *(task for task in curriculum if task.environment == name)]
+    made = await mutation.generate(
+        home,
+        setting,
+        mutation.load_operators(named, home.language, ("FixTests",)),
+        count=count,
+        seed=seed,
+        known=there,
+        only=near(chosen),
+        progress=steps,
+    )
+    new = adopted(made.tasks, chosen, {task.instance_id for task in there})
+    if new:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        mutation.pack(folder, home, replace(made, tasks=tuple(new)))
+    return Evolved(name, len(chosen), [task.instance_id for task in new], folder.name, folder)
+
+
+def _outcomes(run: Path) -> list[Outcome]:
+    """What a run's episodes came to, one by one."""
+    from codegym.curriculum import Outcome
+    from codegym.runs import open_run
+
+    recorded = open_run(run)
+    version = recorded.pins.policy_version
+    return [
+        Outcome(each.task_id, int(each.grade.solved), 1, version)
+        for each in recorded.episodes()
+        if each.grade is not None and not each.fault
+    ]
+
+
+def _shares(count: int, parents: list[int]) -> list[int]:
+    """How many tasks each environment is to give: in proportion to its parents, at least one."""
+    return [max(1, round(count * each / sum(parents))) for each in parents]

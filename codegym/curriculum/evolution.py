@@ -1,0 +1,121 @@
+"""New tasks from those at the frontier: other faults in the same places.
+
+A learner that sometimes solves a task is given its neighbours: edits of the function that the task
+is about, no milder than the task's own; of what it always solves, stronger ones; of what it never
+solves, milder ones. The odds are those of Frontier Learning (arXiv:2609.35426), where a buffer
+without mutation ended at half the score.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+from unidiff.patch import PatchSet
+
+from codegym.curriculum.outcomes import Outcome
+from codegym.mutation.candidates import Candidate
+from codegym.types import Task
+
+#: Chance that a task is taken as a parent: its outcomes differ, it is always solved, or never.
+INFORMATIVE: Final = 0.4
+EASY: Final = 0.25
+HARD: Final = 0.02
+_LATEST: Final = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Parent:
+    """A task that others are made from.
+
+    Attributes:
+        task_id: Its ``instance_id``.
+        environment: Its environment.
+        paths: The files that it is about.
+        function: The function that it is about, or None where that is not known.
+        least: The least tier of its children's operators.
+        most: The most.
+        weight: Chance that it is taken.
+    """
+
+    task_id: str
+    environment: str
+    paths: frozenset[str]
+    function: str | None
+    least: int
+    most: int
+    weight: float
+
+    def admits(self, path: str, function: str, tier: int) -> bool:
+        """Whether an edit of a place, by an operator of a tier, would be a child of it."""
+        here = path in self.paths and self.function in {None, function}
+        return here and self.least <= tier <= self.most
+
+
+def parents(tasks: Iterable[Task], outcomes: Sequence[Outcome]) -> list[Parent]:
+    """What the tasks that were tried would be as parents, by their latest episodes."""
+    latest: dict[str, list[Outcome]] = {}
+    for outcome in reversed(outcomes):
+        seen = latest.setdefault(outcome.task_id, [])
+        if sum(one.episodes for one in seen) < _LATEST:
+            seen.append(outcome)
+    return [_parent(task, latest[task.instance_id]) for task in tasks if task.instance_id in latest]
+
+
+def choose(
+    candidates: Sequence[Parent], rng: np.random.Generator, most: int
+) -> dict[str, list[Parent]]:
+    """Take parents by their chances, by environment; the likeliest one where chance takes none."""
+    taken = [one for one in candidates if rng.random() < one.weight]
+    taken = taken or sorted(candidates, key=lambda one: -one.weight)[:1]
+    chosen: dict[str, list[Parent]] = {}
+    for place in rng.permutation(len(taken))[:most]:
+        chosen.setdefault(taken[place].environment, []).append(taken[place])
+    return chosen
+
+
+def near(chosen: Sequence[Parent]) -> Callable[[Candidate], bool]:
+    """Whether an edit would be a child of any of them."""
+    return lambda edit: _first(chosen, edit.path, edit.function, edit.tier) is not None
+
+
+def adopted(made: Iterable[Task], chosen: Sequence[Parent], known: Container[str]) -> list[Task]:
+    """What was made, each with its parent in its provenance; without those that are known by id."""
+    new = []
+    for task in made:
+        (span, *_), function = task.provenance["spans"], task.provenance["function"]
+        parent = _first(chosen, span["path"], function, _tier(task))
+        if parent is not None and task.instance_id not in known:
+            new.append(replace(task, provenance={**task.provenance, "parent": parent.task_id}))
+    return new
+
+
+def _first(chosen: Sequence[Parent], path: str, function: str, tier: int) -> Parent | None:
+    return next((one for one in chosen if one.admits(path, function, tier)), None)
+
+
+def _parent(task: Task, seen: Sequence[Outcome]) -> Parent:
+    solved, total = sum(one.solved for one in seen), sum(one.episodes for one in seen)
+    tier = _tier(task)
+    least, most, weight = tier, 99, INFORMATIVE
+    if solved == total:
+        least, weight = tier + 1, EASY
+    elif solved == 0:
+        least, most, weight = 0, tier, HARD
+    function = task.provenance.get("function")
+    return Parent(
+        task_id=task.instance_id,
+        environment=task.environment,
+        paths=frozenset(file.path for file in PatchSet(task.patch)),
+        function=function if isinstance(function, str) else None,
+        least=least,
+        most=most,
+        weight=weight,
+    )
+
+
+def _tier(task: Task) -> int:
+    value = task.features.get("tier")
+    return value if isinstance(value, int) else 1
