@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codegym.envs.network import _core, _markers, _names
+from codegym.envs.purpose import _core, markers_of, names_of
 from codegym.types import File
 from codegym.workspace.diff import diff_trees
 from codegym.workspace.patch import apply_patch
@@ -11,8 +11,8 @@ from codegym.workspace.patch import apply_patch
 
 async def test_the_tiny_tasks(setting, source):
     ready = await setting.ready(source.get("tiny-0"))
-    assert _names(ready) == ("tiny", "tinycalc")
-    (marker,) = _markers(ready.task, ready.prepared.start_tree)
+    assert names_of(ready) == ("tiny", "tinycalc")
+    (marker,) = markers_of(ready.task, ready.prepared.start_tree)
     assert marker.splitlines()[1:] == [
         "    middle = len(ordered) // 2",
         "    if len(ordered) % 2 == 0:",
@@ -32,7 +32,7 @@ async def test_what_is_short_or_in_the_sandbox_already_is_no_marker(setting, sou
     def of(old, new):
         tree = {**start, "src/a.py": File(old)}
         patch = diff_trees(tree, {**start, "src/a.py": File(new)})
-        return _markers(replace(ready.task, patch=patch), tree)
+        return markers_of(replace(ready.task, patch=patch), tree)
 
     assert of(b"x = 1\n", b"x = 2\n") == ()
     assert of(b"x = 1\n", start["src/tinycalc/arith.py"].data) == ()

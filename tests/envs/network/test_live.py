@@ -13,8 +13,8 @@ import pytest
 from proxy_parts import EVERYWHERE, bash, entries, said
 
 from codegym.envs.episode import Episode
-from codegym.envs.network import _refuse_what_pip_holds
 from codegym.envs.options import EpisodeOptions
+from codegym.envs.purpose import refuse_what_pip_holds
 from codegym.errors import TaskError, UnavailableError
 from codegym.loop import RunConfig, run
 from codegym.network.install import install
@@ -130,7 +130,7 @@ def test_an_answer_that_pip_itself_holds_is_refused(live, setting, source):
         return await setting.ready(source.get("tiny-0"))
 
     plain = asyncio.run(ready())
-    _refuse_what_pip_holds(plain)
+    refuse_what_pip_holds(plain)
     sources = pip_layer(LayerStore()) / "sources" / "pip" / "_vendor"
     solved = (sources / "idna" / "core.py").read_bytes()
     broken = solved.replace(b"return ", b"return not ")
@@ -139,8 +139,8 @@ def test_an_answer_that_pip_itself_holds_is_refused(live, setting, source):
     task = replace(plain.task, patch=patch)
     copied = replace(plain, task=task, prepared=replace(plain.prepared, start_tree=start))
     with pytest.raises(TaskError, match="pip holds the answer"):
-        _refuse_what_pip_holds(copied)
+        refuse_what_pip_holds(copied)
     named = {**plain.prepared.start_tree, "src/idna/__init__.py": File(b"")}
     named = replace(plain, prepared=replace(plain.prepared, start_tree=named))
     with pytest.raises(TaskError, match="a copy of idna"):
-        _refuse_what_pip_holds(named)
+        refuse_what_pip_holds(named)
