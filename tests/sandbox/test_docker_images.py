@@ -220,6 +220,13 @@ def test_a_base_without_python(client, tmp_path):
         client.images.remove("codegym-test-empty")
 
 
+def test_a_base_with_another_python(tmp_path):
+    tiny = make_tiny_environment(tmp_path)
+    newer = replace(tiny, image=replace(tiny.image, python=">=4", import_paths=("x",)))
+    with pytest.raises(UnavailableError, match=r">=4, and the base image codegym-base has 3\.\d"):
+        built(newer)
+
+
 def test_an_environment_without_a_dockerfile_or_with_commands_in_its_tree(tmp_path):
     tiny = make_tiny_environment(tmp_path)
     with pytest.raises(UsageError, match=r"no image\.dockerfile"):

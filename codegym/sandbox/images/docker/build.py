@@ -83,7 +83,7 @@ async def build_docker_image(
             return found
         began = time.perf_counter()
         interpreter = await asyncio.to_thread(_python, client, base, base_id)
-        interpreter.require(environment.image.python)
+        _require(interpreter, environment.image.python, base)
         kept = store or LayerStore()
         wheels = await fetch_wheels(environment.image.requirements, interpreter, kept, progress)
         pip = await asyncio.to_thread(pip_layer, kept)
@@ -188,6 +188,17 @@ def _python(client: DockerClient, base: str, base_id: str) -> Interpreter:
         )
     executable, prefix, stdlib, (major, minor, micro) = json.loads(told)
     return Interpreter(Path(executable), Path(prefix), Path(stdlib), (major, minor, micro))
+
+
+def _require(interpreter: Interpreter, wanted: str, base: str) -> None:
+    try:
+        interpreter.require(wanted)
+    except UnavailableError as error:
+        has = ".".join(map(str, interpreter.version))
+        raise UnavailableError(
+            f"the environment needs Python {wanted}, and the base image {base} has {has}",
+            "Name one that has such a Python: `--base`",
+        ) from error
 
 
 def _build(
