@@ -28,7 +28,10 @@ TaskSourceName = Annotated[
     typer.Option(
         "--tasks",
         metavar="SOURCE",
-        help="An environment or pack by name, or PATH.jsonl. Default: all bundled tasks.",
+        help=(
+            "An environment or pack by name, a pack by its path, PATH.jsonl; to play, also "
+            "curriculum:SPEC. Default: all bundled tasks."
+        ),
         show_default=False,
     ),
 ]

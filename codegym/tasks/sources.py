@@ -17,7 +17,7 @@ from codegym.tasks.task_file import TaskFile
 _Kind = Literal["environments", "packs"]
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
-_FORMS = "an environment or a pack by NAME, or PATH.jsonl"
+_FORMS = "an environment or a pack by NAME, a pack by PATH/TO/IT, or PATH.jsonl"
 _LATER = {"sealed": "sealed packs"}
 
 
@@ -50,7 +50,8 @@ def resolve(tasks: str | None) -> TaskFile | Joined:
     """Return the task source that ``tasks`` names.
 
     Args:
-        tasks: The name of an environment or pack, ``PATH.jsonl``, or None for all bundled tasks.
+        tasks: The name of an environment or pack, a pack's folder with a ``/`` in it,
+            ``PATH.jsonl``, or None for all bundled tasks.
 
     Returns:
         A ``TaskSource`` that also has ``name``, ``len()``, ``quarantined`` and ``all_tasks()``.
@@ -77,6 +78,9 @@ def resolve(tasks: str | None) -> TaskFile | Joined:
         if not path.is_file():
             raise UsageError(f"no such file: {path}")
         return TaskFile.open(path, environment)
+    folder = Path(tasks).expanduser().absolute()
+    if "/" in tasks and is_pack(folder):
+        return _pack(folder)
     if _NAME.fullmatch(tasks) is None:
         raise UsageError(f"{tasks!r} is no task source; use {_FORMS}")
     return _named(tasks)
@@ -91,9 +95,13 @@ def _named(name: str) -> Pack:
     folder = _only(name, folders)
     if name in found:
         return _tasks_of(_load(folder))
+    return _pack(folder)
+
+
+def _pack(folder: Path) -> Pack:
     opened = Pack.open(folder, environment)
-    if opened.name != name:
-        problem = f"{opened.name!r} lies in a folder named {name!r}; they must be the same"
+    if opened.name != folder.name:
+        problem = f"{opened.name!r} lies in a folder named {folder.name!r}; they must be the same"
         raise DataError(folder / INFO, problem, field="name")
     return opened
 

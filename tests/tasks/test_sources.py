@@ -110,6 +110,19 @@ def test_a_pack_by_name(tiny: Environment, tmp_path: Path) -> None:
         resolve("yours")
 
 
+def test_a_pack_by_its_path(tiny: Environment, tmp_path: Path) -> None:
+    folder = tmp_path / "packs" / "mine"
+    folder.mkdir(parents=True)
+    write_pack(folder, [tiny_task(tiny)], name="mine", environments=[tiny])
+    for named in ("packs/mine", "./packs/mine/", str(folder)):
+        opened = resolve(named)
+        assert isinstance(opened, Pack)
+        assert opened.path.parent == folder
+    folder.rename(tmp_path / "packs" / "other")
+    with pytest.raises(DataError, match="'mine' lies in a folder named 'other'"):
+        resolve("packs/other")
+
+
 def test_rows_by_path(tiny: Environment, tmp_path: Path) -> None:
     path = tmp_path / "loose.jsonl"
     write_rows(path, numbered(tiny, 2))
@@ -153,7 +166,7 @@ def test_rows_of_an_environment_that_is_not_there(tiny: Environment, tmp_path: P
     [
         ("sealed:x", "sealed packs come with a later version"),
         ("curriculum:x", "a curriculum draws from other sources"),
-        ("a/b", "no task source; use an environment or a pack by NAME, or PATH.jsonl"),
+        ("a/b", "no task source; use an environment or a pack by NAME, a pack by PATH/TO/IT"),
         ("", "no task source"),
         ("../tiny", "no task source"),
         ("kvlog,tiny", "no task source"),
