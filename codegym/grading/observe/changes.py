@@ -54,13 +54,12 @@ def _call(node: ast.Call, source: Source, rng: Random) -> str | None:
         return None
     start, end = source.span(node)
     first, after = source.span(last)
-    text = source.text(last)
-    if rng.random() < 0.5:
-        return apply(source.data, [(after, after, f", {text}")], (start, end)).decode()
     before = source.span(node.args[-2])[1]
-    if source.data[before:first].strip() != b",":
-        return None
-    return apply(source.data, [(before, after, "")], (start, end)).decode()
+    if source.data[before:first].strip() != b"," or source.data[after:end].strip()[:1] not in b",)":
+        return None  # in brackets of its own
+    more = rng.random() < 0.5
+    edit = (after, after, f", {source.text(last)}") if more else (before, after, "")
+    return apply(source.data, [edit], (start, end)).decode()
 
 
 def _whole(value: int, rng: Random) -> int:

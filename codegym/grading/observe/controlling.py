@@ -50,7 +50,7 @@ async def controlled(
         sources = {path: text.encode() for path, text in controls(modules, inverted).items()}
         changes = [*work, *laid(sources, ready)]
         async with free:
-            return await run_fresh(backend, ready, changes, watch=Watch(tuple(keys)))
+            return await run_fresh(backend, ready, changes, watch=Watch(tuple(keys), brief=True))
 
     runs = await together(run(inverted) for inverted in drawn)
     problem = _problem(zip(drawn, runs, strict=True), tuple(keys))

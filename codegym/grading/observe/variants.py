@@ -145,17 +145,16 @@ def telling(
         starts: Where lines of the file begin.
     """
     seen = {pair.actual for test in originals for pair in test.pairs}
-    fit = [found for one in variants if (found := _told(one, originals, sites, start)) is not None]
+    left = [found for one in variants if (found := _told(one, originals, sites, start)) is not None]
     kept: list[Variant] = []
     total = 0.0
-    while fit and len(kept) < (KEPT_SIBLINGS if total >= ENOUGH_BITS else MOST_SIBLINGS):
-        gain = {id(one): sum(bits(value, seen) for value in _values(one) - seen) for one in fit}
-        best = max(fit, key=lambda one: gain[id(one)])
-        total += gain[id(best)]
+    while left and len(kept) < (KEPT_SIBLINGS if total >= ENOUGH_BITS else MOST_SIBLINGS):
+        gains = [sum(bits(value, seen) for value in _values(one) - seen) for one in left]
+        best = left[gains.index(max(gains))]
+        total += max(gains)
         seen |= _values(best)
         kept.append(best)
-        answers = _pairs(best)
-        fit = [one for one in fit if _pairs(one) != answers]
+        left = [one for one in left if _pairs(one) != _pairs(best)]
     if not kept:
         known = [_familiar(one, originals, sites, start, starts) for one in variants]
         kept = [one for one in known if one is not None][:KEPT_SIBLINGS]
@@ -169,34 +168,39 @@ def _familiar(
     start: Sight,
     starts: Sequence[int],
 ) -> Variant | None:
-    """With the tests that unsolved code fails first in lines with other inputs."""
+    """With the tests that unsolved code fails in lines with other inputs."""
     lines = {bisect_right(starts, begin) for begin, _, _ in variant.sibling.edits}
     tests = []
     for test, original in zip(variant.tests, originals, strict=True):
-        first, last = _failing_lines(test, original, sites, start)
-        if any(first <= line < last for line in lines):
+        spots = list(_failing_lines(test, original, sites, start))
+        if any(first <= line < last for line in lines for first, last in spots):
             tests.append(test)
     return Variant(variant.sibling, tuple(tests), familiar=True) if tests else None
 
 
 def _failing_lines(
     sibling: TestRecord, original: TestRecord, sites: Sites, start: Sight
-) -> tuple[int, float]:
-    """Lines from the last assertion that unsolved code does right to the next but one; or none."""
+) -> Iterator[tuple[int, float]]:
+    """Of each assertion that unsolved code fails, the lines from the one before to the next.
+
+    The last is where it comes to its end, if it does not pass: what follows is not known.
+    """
     given = start.pairs(sibling.key, sites)
-    right = 0
-    for mine, theirs in zip(sibling.pairs, given, strict=False):
-        if mine.site != theirs.site or not same_result(
-            sites[mine.site], theirs.actual, mine.actual
-        ):
-            break
-        right += 1
-    if right == len(sibling.pairs) and sibling.key in start.passed:
-        return 0, 0
     lines = [sites[pair.site].line for pair in original.pairs]
-    here = lines[right] if right < len(lines) else math.inf
-    first = lines[right - 1] if right else 0
-    return first + (first < here), min((line for line in lines if line > here), default=math.inf)
+    for place, mine in enumerate(sibling.pairs):
+        reached = place < len(given) and given[place].site == mine.site
+        if not reached or not same_result(sites[mine.site], given[place].actual, mine.actual):
+            yield _around(lines, place)
+        if not reached:
+            return
+    if sibling.key not in start.passed:
+        yield _around(lines, len(lines))
+
+
+def _around(lines: Sequence[int], place: int) -> tuple[int, float]:
+    here = lines[place] if place < len(lines) else math.inf
+    before = lines[place - 1] if place else 0
+    return before + (before < here), min((one for one in lines if one > here), default=math.inf)
 
 
 def _told(

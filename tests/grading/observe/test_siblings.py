@@ -132,6 +132,14 @@ def test_siblings_lie_beside_their_tests_and_run(tmp_path):
     assert {site for _, site, _, _ in seen} <= sites
 
 
+def test_a_call_has_one_argument_more_or_less():
+    source = read(b"accepts(f, 1, 2, key=3)\naccepts(f, 1, (2))\naccepts(f, *rest)\naccepts(f)\n")
+    calls = [statement.value for statement in source.tree.body]
+    found = {changed(calls[0], source, Random(seed)) for seed in range(20)}
+    assert found == {"accepts(f, 1, 2, 2, key=3)", "accepts(f, 1, key=3)"}
+    assert [changed(call, source, Random(0)) for call in calls[1:]] == [None, None, None]
+
+
 LITERALS = st.one_of(
     st.integers(), st.floats(), st.text(), st.binary(), st.booleans(), st.none(),
     st.lists(st.integers(), max_size=4), st.sets(st.integers(), max_size=4),
