@@ -17,7 +17,7 @@ async def test_a_dead_keeper_is_infrastructure_and_is_replaced(docker_spec):
         box = await backend.start(docker_spec)
         running = asyncio.ensure_future(box.exec(["/bin/sleep", "60"]))
         await asyncio.sleep(0.2)
-        for keeper in backend.pool.keepers:
+        for keeper in backend.pool._keepers:
             backend.engine.kill(keeper._container)
         with pytest.raises(SandboxError, match="keeper"):
             await running

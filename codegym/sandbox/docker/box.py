@@ -8,7 +8,7 @@ import io
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from codegym.errors import SandboxError
+from codegym.errors import CodeGymError, SandboxError
 from codegym.sandbox.base import Sandbox
 from codegym.sandbox.docker.doors import Doors
 from codegym.sandbox.docker.inside import frames
@@ -118,7 +118,7 @@ class DockerSandbox(ShellSandbox):
             await asyncio.shield(unit.ended)
             shell.end()
             code, starved = await asyncio.to_thread(unit.engine.wait, unit.container)
-        except SandboxError as error:
+        except CodeGymError as error:
             self.lost(str(error))
             shell.end()
             return

@@ -162,11 +162,7 @@ class Keeper:
 
     async def tree(self, folder: Path) -> str:
         """Have it keep a tree, sent once; returns its name there. See ``let_go``."""
-        try:
-            key = str(folder), (await asyncio.to_thread(folder.stat)).st_ino
-        except OSError as error:
-            problem = f"a layer was pruned before a sandbox could use it: {error}"
-            raise SandboxError(problem) from error
+        key = str(folder), _number_of(folder)
         future = self._trees.get(key)
         if future is None or (future.done() and future.exception()):
             future = self._trees[key] = asyncio.ensure_future(self._send(folder))
@@ -238,6 +234,14 @@ class Keeper:
         """Close the stream: it ends."""
         if self._link:
             self._link.close()
+
+
+def _number_of(folder: Path) -> int:
+    try:
+        return folder.stat().st_ino
+    except OSError as error:
+        problem = f"a layer was pruned before a sandbox could use it: {error}"
+        raise SandboxError(problem) from error
 
 
 _OWN_INODES = len(PARTS) + 1 + 1 + 1  # its folders, its root, and the meeting place

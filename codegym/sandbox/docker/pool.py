@@ -27,6 +27,7 @@ _BOOT_SEC = 60.0
 _STARTING_AT_ONCE = 4
 _MAX_AHEAD = 8  # idle containers of one kind
 _MAX_IDLE = 16  # of all kinds
+_SPARE_KEEPERS = 2  # with no slot in use
 _BOOT_PROGRAM = (Path(__file__).parent / "inside" / "boot.py").read_text(encoding="utf-8")
 
 
@@ -146,7 +147,7 @@ class Pool:
         self._used: Counter[Kind] = Counter()
         self._free: dict[Room, list[Slot]] = {}
         self._opening: dict[Room, asyncio.Lock] = {}
-        self.keepers: list[Keeper] = []
+        self._keepers: list[Keeper] = []
         self._turns = asyncio.Semaphore(_STARTING_AT_ONCE)
         self._tasks: set[asyncio.Task[None]] = set()
         self._closed = False
@@ -224,11 +225,22 @@ class Pool:
             free = self._free.setdefault(kind.room, [])
             free[:] = [slot for slot in free if slot.keeper.alive]
             if not free:
-                keeper = Keeper(self._engine, kind.room)
-                self.keepers.append(keeper)
-                await keeper.start(kind.image, kind.python)
-                free += keeper.slots
+                free += await self._open_keeper(kind)
             return free.pop()
+
+    async def _open_keeper(self, kind: Kind) -> list[Slot]:
+        keeper = Keeper(self._engine, kind.room)
+        try:
+            await keeper.start(kind.image, kind.python)
+        except BaseException:
+            self._soon(self._close_keeper, keeper)
+            raise
+        self._keepers.append(keeper)
+        return list(keeper.slots)
+
+    async def _close_keeper(self, keeper: Keeper) -> None:
+        keeper.forget()
+        await asyncio.to_thread(keeper.close)
 
     async def _clear(self, unit: Unit) -> None:
         """Remove a container, wipe its slot, and have the slot back; one that fails is lost."""
@@ -237,6 +249,17 @@ class Pool:
             await asyncio.to_thread(self._engine.drop, unit.container)
         if unit.slot.keeper.alive and (await unit.slot.ask("prepare", extra=[]))["clean"]:
             self._free.setdefault(unit.kind.room, []).append(unit.slot)
+        self._thin_out()
+
+    def _thin_out(self) -> None:
+        """Close keepers that are gone, and those that have nothing to do but a few."""
+        unused = Counter(slot.keeper for free in self._free.values() for slot in free)
+        idle = [each for each in self._keepers if unused[each] == len(each.slots)]
+        for keeper in [each for each in self._keepers if not each.alive] + idle[:-_SPARE_KEEPERS]:
+            self._keepers.remove(keeper)
+            free = self._free[keeper.room]
+            free[:] = [slot for slot in free if slot.keeper is not keeper]
+            self._soon(self._close_keeper, keeper)
 
     def _soon(self, work: Callable[[_T], Awaitable[None]], what: _T) -> None:
         async def run() -> None:
@@ -255,5 +278,5 @@ class Pool:
 
     def forget(self) -> None:
         """Close the streams to the keepers: they end, and with them all shells that they hold."""
-        for keeper in self.keepers:
+        for keeper in self._keepers:
             keeper.forget()
