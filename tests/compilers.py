@@ -1,4 +1,4 @@
-"""The languages' own tools, asked whether a text is a program, and if not, what is wrong with it."""
+"""The languages' own tools, asked whether a text is a program, and if not, why."""
 
 import json
 import re
@@ -35,9 +35,10 @@ public class Check {
         StandardJavaFileManager manager = compiler.getStandardFileManager(null, null, null);
         List<String> options = List.of("-proc:none", "-Xlint:none");
         for (String file : files) {
-            DiagnosticCollector<JavaFileObject> said = new DiagnosticCollector<>();
+            var said = new DiagnosticCollector<JavaFileObject>();
             Iterable<? extends JavaFileObject> units = manager.getJavaFileObjects(file);
-            JavacTask task = (JavacTask) compiler.getTask(null, manager, said, options, null, units);
+            var made = compiler.getTask(null, manager, said, options, null, units);
+            JavacTask task = (JavacTask) made;
             task.parse();
             boolean syntax = bad(said);
             if (!syntax) task.analyze();
@@ -91,9 +92,7 @@ def typescript(files: Sequence[Path]) -> dict[Path, Verdict]:
 def go(files: Sequence[Path]) -> dict[Path, Verdict]:
     """``gofmt`` for the syntax, ``go build`` for the rest: each file is a package."""
     bad = _run("gofmt", "-l", "-e", *files).stderr
-    found: dict[Path, Verdict] = {
-        one: "syntax" if f"{one}:" in bad else "fine" for one in files
-    }
+    found: dict[Path, Verdict] = {one: "syntax" if f"{one}:" in bad else "fine" for one in files}
     root = files[0].parents[1]
     (root / "go.mod").write_text("module shop\n\ngo 1.19\n")
     built = _run("go", "build", "./...", cwd=root).stderr

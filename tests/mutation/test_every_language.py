@@ -1,4 +1,4 @@
-"""What holds of every edit, in every language: it parses, it changes something, it moves nothing."""
+"""What holds of every edit in every language: it parses, changes something, moves nothing else."""
 
 import os
 import re
@@ -18,9 +18,7 @@ from hypothesis import strategies as st
 from codegym.mutation.operators import load_operators
 from codegym.syntax import apply_edits, changes, grammar, parse, reparse, walk
 
-SAMPLES = {
-    one.suffix: one for one in sorted((Path(__file__).parent / "samples").iterdir()) if one.is_file()
-}
+SAMPLES = {one.suffix: one for one in (Path(__file__).parent / "samples").glob("*.*")}
 LANGUAGES = ["python", "javascript", "typescript", "go", "rust", "java", "c"]
 KINDS = ["FixTests", "ImplementFeature"]
 
@@ -161,9 +159,9 @@ def _roots(language):
 
 def _java(tmp_path):
     """Some of the sources that come with Java."""
-    javac = shutil.which("javac")
-    archive = Path(javac).resolve().parents[1] / "lib/src.zip" if javac else Path("none")
-    if archive.is_file() and zipfile.is_zipfile(archive):
+    for archive in sorted(Path("/usr/lib/jvm").glob("*/lib/src.zip"))[-1:]:
+        if not archive.is_file():  # a link to what is not installed
+            break
         with zipfile.ZipFile(archive) as held:
             names = [one for one in held.namelist() if one.startswith("java.base/java/util/")]
             held.extractall(tmp_path, names[::4])
@@ -215,5 +213,5 @@ def test_their_own_tools_can_read_them(language, tmp_path):
     assert said.keys() == files.keys()
     assert [files[one] for one, verdict in said.items() if verdict == "syntax"] == []
     counted = Counter(said.values())
-    print(f"{language}: {counted['fine']} of {len(said)} compile, {counted['types']} do not by types")
+    print(f"{language}: {counted['fine']} of {len(said)} compile; {counted['types']} fail by types")
     assert counted["fine"] > len(said) / 2

@@ -7,7 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codegym.errors import NotFoundError, UnavailableError
-from codegym.syntax import Edit, function_at, parse, qualified_name, reparse, statement_at, walk
+from codegym.syntax import (
+    GRAMMARS,
+    Edit,
+    function_at,
+    grammar,
+    language_of,
+    parse,
+    qualified_name,
+    reparse,
+    statement_at,
+    walk,
+)
 from codegym.syntax.languages import load_language
 
 SOURCE = '''\
@@ -90,11 +101,42 @@ def test_a_language_that_is_not_there():
         parse(b"", "pyton")
 
 
-def test_a_grammar_that_is_not_installed(monkeypatch):
-    monkeypatch.setitem(sys.modules, "tree_sitter_python", None)
+@pytest.mark.parametrize("language", ["python", "typescript", "go"])
+def test_a_grammar_that_is_not_installed(monkeypatch, language):
+    monkeypatch.setitem(sys.modules, f"tree_sitter_{language}", None)
     load_language.cache_clear()
     try:
-        with pytest.raises(UnavailableError, match=r"tree-sitter-python.*codegym\[langs\]"):
-            parse(b"", "python")
+        with pytest.raises(
+            UnavailableError, match=rf"tree-sitter-{language}.*codegym\[langs\]"
+        ) as told:
+            parse(b"", language)
+        assert "\n" not in str(told.value)
     finally:
         load_language.cache_clear()
+
+
+NAMES = [
+    ("javascript", "class A { größe() { at; } }", "A.größe"),
+    ("javascript", "const é = { f: () => at };", "f"),
+    ("typescript", "const f = async (a: B): Promise<C> => { at; };", "f"),
+    ("go", "package p\nfunc (s *S) Größe() { at() }", "Größe"),
+    ("rust", "impl A for B { fn größe() { at(); } }", "B.größe"),
+    ("java", "class A { int größe() { return at; } }", "A.größe"),
+    ("c", "static char **größe(int a) { at(); }", "größe"),
+]
+
+
+@pytest.mark.parametrize(("language", "text", "name"), NAMES)
+def test_names_of_places_in_each_language(language, text, name):
+    parsed = parse(text.encode(), language)
+    assert parsed.is_clean
+    at = parsed.source.index(b"at")
+    assert qualified_name(parsed, function_at(parsed, at, at + 2)) == name
+
+
+@pytest.mark.parametrize("language", list(GRAMMARS))
+def test_each_grammar_knows_the_types_that_are_named(language):
+    known, types = grammar(language), load_language(language)
+    named = known.functions | known.classes | known.blocks | known.inert
+    assert [one for one in sorted(named) if types.id_for_node_kind(one, True) is None] == []
+    assert all(language_of(f"a/b{suffix}") == language for suffix in known.suffixes)
