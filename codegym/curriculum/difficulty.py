@@ -29,6 +29,8 @@ GROUP: Final = 8
 RATE: Final = 0.05
 #: Part of a child's prior that is its parent's evidence.
 INHERITED: Final = 0.25
+#: Square of the longest vector of features that is learned from in full.
+_LONGEST: Final = 25.0
 _MAX_POOLS: Final = 64
 _COLUMNS: Final = 5
 #: Where posteriors are summed up, in logits.
@@ -152,7 +154,8 @@ class Difficulty:
         step = RATE * groups * (outcome.rate - float(self.prior(rows)[0]))
         name = self._categories[int(self._codes[row])]
         self.skill[name] = self.skill.get(name, 0.0) + step
-        self.weights -= step * self._features[row]
+        features = self._features[row]
+        self.weights -= step * features / max(1.0, features @ features / _LONGEST)
         solved, failed = self._aged(rows)[0] * self.decay**groups
         self._evidence[row] = (
             solved + outcome.solved,

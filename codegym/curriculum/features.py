@@ -33,18 +33,18 @@ def _hidden_from_view(found: Mapping[str, float]) -> float:
     return math.log(max(covering, failing, 1.0) / max(failing, 1.0))
 
 
-#: Each feature: how it is read from a task's numbers (missing ones are 0), and its first weight,
-#: in logits of failure per unit.
+#: Each feature: how it is read from a task's numbers (missing ones are 0), scaled to about 0 to 1
+#: so that no outcome moves a weight far; and its first weight, in logits of failure.
 FEATURES: Final[Mapping[str, tuple[Callable[[Mapping[str, float]], float], float]]] = {
     "label": (lambda found: found["difficulty"], 1.0),
-    "files": (lambda found: _log2(found["files"]), 1.1),
-    "hunks": (lambda found: _log2(found["hunks"]), 0.3),
-    "lines": (lambda found: _log2(found["lines_added"] + found["lines_removed"]), 0.2),
-    "tier": (lambda found: max(found["tier"] - 1.0, 0.0), 0.3),
-    "edits": (lambda found: max(found["edits"] - 1.0, 0.0), 0.5),
-    "hidden": (_hidden_from_view, 0.1),
-    "function": (lambda found: _log2(found["function_lines"]), 0.1),
-    "depth": (lambda found: found["depth"], 0.1),
+    "files": (lambda found: _log2(found["files"]) / 2, 2.2),
+    "hunks": (lambda found: _log2(found["hunks"]) / 4, 1.2),
+    "lines": (lambda found: _log2(found["lines_added"] + found["lines_removed"]) / 8, 1.6),
+    "tier": (lambda found: max(found["tier"] - 1.0, 0.0) / 4, 1.2),
+    "edits": (lambda found: max(found["edits"] - 1.0, 0.0) / 4, 2.0),
+    "hidden": (lambda found: _hidden_from_view(found) / 4, 0.4),
+    "function": (lambda found: _log2(found["function_lines"]) / 8, 0.8),
+    "depth": (lambda found: found["depth"] / 8, 0.8),
     "untold": (lambda found: float(found["statement_chars"] == 0), 0.2),
 }
 WEIGHTS: Final = np.array([weight for _, weight in FEATURES.values()])

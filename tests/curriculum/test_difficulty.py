@@ -116,6 +116,18 @@ def test_features_make_a_task_harder_as_they_should_and_a_label_stands_for_all()
     assert (operator_of(task), order_of(task)) == ("a+b", 2)
 
 
+def test_no_outcome_moves_what_is_expected_of_other_tasks_far():
+    big = {"files": 40, "hunks": 90, "lines_added": 4000, "function_lines": 900, "depth": 20}
+    for features in (big, {"difficulty": 30.0}):
+        pool = [make_task(n, environment=f"env-{n}", **features) for n in range(2)]
+        model = Difficulty()
+        rows = model.rows(pool)
+        logit = lambda p: np.log(p / (1 - p))  # noqa: E731
+        before = logit(model.prior(rows))[1]
+        model.observe(Outcome("task-0", 8, 8))
+        assert abs(logit(model.prior(rows))[1] - before) <= 25 * 0.05
+
+
 def test_weights_learn_that_a_label_is_worthless():
     model, rng = Difficulty(), np.random.default_rng(0)
     pool = [make_task(n, difficulty=float(rng.normal())) for n in range(200)]
