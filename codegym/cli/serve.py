@@ -48,7 +48,7 @@ def sandbox(
     key: Annotated[
         Path | None, typer.Option(help="The certificate's key (PEM).", show_default=False)
     ] = None,
-    max_sandboxes: Annotated[int, typer.Option(min=1, help="How many there may be at once.")] = 64,
+    max_sandboxes: Annotated[int, typer.Option(min=1, help="How many there may be at once.")] = 256,
     json: Json = False,
 ) -> None:
     """Run sandboxes for other machines, which name them remote:URL. Ctrl-C ends it and them."""

@@ -335,7 +335,7 @@ async def test_a_server_that_is_killed_is_infrastructure_and_may_come_back(spec,
 async def test_a_server_that_is_told_to_end_ends_cleanly(spec, reached, number):
     marker = f"9{secrets.randbelow(10**8):08}"
     with served() as server:
-        assert server.told == {"url": server.url, "backend": "bubblewrap", "max_sandboxes": 64}
+        assert server.told == {"url": server.url, "backend": "bubblewrap", "max_sandboxes": 256}
         box = await reached(server.url).start(spec)
         await box.shell(f"setsid sleep {marker} &")
         await until(lambda: running(f"sleep\0{marker}"))
