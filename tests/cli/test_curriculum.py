@@ -107,3 +107,33 @@ def test_rate_plays_episodes_and_keeps_what_others_did(tmp_path, monkeypatch):
         "difficulty"
         in invoke("rate", "--tasks", "tiny", "--policy", "noop", "--episodes", "1").stdout
     )  # done already: nothing is played again
+
+
+def test_evolve_needs_something_to_go_by(place):
+    told = invoke("evolve", "own.toml", status=2).stderr
+    assert "none of its tasks has been tried" in told
+    assert (
+        "no run named 'runs/none'"
+        in invoke("evolve", "own.toml", "--from", "runs/none", status=2).stderr
+    )
+
+
+def test_evolve_makes_tasks_where_the_learner_is(place):
+    curriculum = open_curriculum("own.toml")
+    task = curriculum.get("tiny-0")
+    curriculum.observe(as_group(Outcome("tiny-0", 2, 4, "p1"), task))
+    found = told("evolve", "own.toml", "-n", "2")
+    (made,) = found["evolved"]
+    assert (made["environment"], made["pack"], made["parents"]) == ("tiny", "tiny-evolved", 1)
+    assert found["tasks"] == len(made["tasks"]) > 0
+    spec = (place / "own.toml").read_text()
+    (place / "own.toml").write_text(spec.replace('["tiny"]', '["tiny", "tiny-evolved"]'))
+    grown = open_curriculum("own.toml")
+    assert len(grown) == 6 + found["tasks"]
+    child = grown.get(made["tasks"][0])
+    assert child.provenance["parent"] == "tiny-0"
+    assert "order.py" in child.patch
+    grown.refresh()
+    assert len(grown.history) == 1  # what was learned stays
+    again = told("evolve", "own.toml", "-n", "2")  # none is made twice
+    assert not {*again["evolved"][0]["tasks"]} & {*made["tasks"]}
