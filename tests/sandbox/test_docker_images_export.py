@@ -76,15 +76,21 @@ async def test_bubblewrap_and_docker_have_the_same_files(backend, tiny):
     assert told[1].startswith(b"1000 agent /opt/venv/bin/python ['', ")
 
 
-async def test_it_is_exported_once_and_known_without_an_engine(tiny, tmp_path, monkeypatch):
-    store = LayerStore()
+async def test_it_is_exported_once_by_content_and_known_without_an_engine(
+    tiny, tmp_path, monkeypatch
+):
+    store, other = LayerStore(), LayerStore(tmp_path / "other")
     first = await new_docker_root(tiny, store, silent)
-    assert (await new_docker_root(tiny, store, silent)).layer == first.layer
-    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/nobody")
-    assert await docker_root(tiny, store, silent) == first
+    assert await new_docker_root(tiny, other, silent) == first
     assert first.env["PYTHONDONTWRITEBYTECODE"] == "1"
+    told = []
+    assert await new_docker_root(tiny, other, told.append) == first
+    assert told == []
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/nobody")
+    assert await docker_root(tiny, other, silent) == first
+    other.prune(older_than_days=0)
     with pytest.raises(UnavailableError):
-        await docker_root(tiny, LayerStore(tmp_path / "other"), silent)
+        await docker_root(tiny, other, silent)
 
 
 async def test_what_is_inside_cannot_be_more_than_of_a_listed_root(backend, tiny):
@@ -132,6 +138,7 @@ async def own_images(tiny):
                 client.images.remove(image.id, force=True)
 
 
+@pytest.mark.slow
 async def test_of_a_hostile_dockerfile_privileges_and_devices_stay_behind(
     backend, tiny, own_images
 ):

@@ -25,7 +25,7 @@ from codegym.sandbox.images.wheels import FOLDER, PIP
 from codegym.tasks import Environment
 from codegym.types import WORKSPACE
 
-_BUILDER = "1"
+_BUILDER = "2"
 _PAYLOAD = Path(__file__).parent / "payload"
 #: What an environment's Dockerfile is where it has nothing of its own to say.
 DOCKERFILE = _PAYLOAD / "Dockerfile"

@@ -24,10 +24,12 @@ class Exported:
     """A root in the layer store.
 
     Attributes:
+        image: The engine's id of the image that it was made from.
         layer: Its key there, which hashes its content.
         env: Variables that the image sets.
     """
 
+    image: str
     layer: str
     env: Mapping[str, str]
 
@@ -59,7 +61,7 @@ def export_docker_image(
             root = RootArchive(archive, dockerfile)
             key = f"docker-{root.digest()}"
             store.publish(key, root.write)
-    return Exported(key, env)
+    return Exported(built.id, key, env)
 
 
 def _spool(client: DockerClient, image: str, spool: IO[bytes]) -> dict[str, str]:

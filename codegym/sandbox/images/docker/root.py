@@ -27,12 +27,8 @@ async def docker_root(
     It takes no engine where it is known. Raises what ``build_docker_image`` and
     ``export_docker_image`` raise.
     """
-    record = _record(environment, store)
-    if record.is_file():
-        known = Exported(**json.loads(record.read_text()))
-        if store.find(known.layer):
-            return known
-    return await new_docker_root(environment, store, progress)
+    known = _known(environment, store)
+    return known or await new_docker_root(environment, store, progress)
 
 
 async def new_docker_root(
@@ -45,6 +41,9 @@ async def new_docker_root(
     """Build the image where its content is new, export it, and let ``docker_root`` find it."""
     dockerfile = dockerfile_of(environment)
     built = await build_docker_image(environment, base=base, store=store, progress=progress)
+    known = _known(environment, store)
+    if known is not None and known.image == built.id:
+        return known
     exported = await asyncio.to_thread(export_docker_image, built, dockerfile, store, progress)
     record = _record(environment, store)
     with refusal_explained(record):
@@ -52,6 +51,15 @@ async def new_docker_root(
         with replacing(record) as file:
             file.write(json.dumps(asdict(exported)).encode())
     return exported
+
+
+def _known(environment: Environment, store: LayerStore) -> Exported | None:
+    """What was exported last, where its layer is still there."""
+    record = _record(environment, store)
+    if not record.is_file():
+        return None
+    known = Exported(**json.loads(record.read_text()))
+    return known if store.find(known.layer) else None
 
 
 def _record(environment: Environment, store: LayerStore) -> Path:
