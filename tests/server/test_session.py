@@ -204,6 +204,14 @@ async def test_a_cancelled_command_is_given_up_and_its_sandbox_goes_on(client, l
     assert local._boxes == {}
 
 
+async def test_a_server_that_does_not_answer_in_time_is_infrastructure(client, spec):
+    async with await client.start(spec) as box:
+        slow = messages.Shell(box.number, "sleep 60", 100.0, 100)
+        with pytest.raises(SandboxError, match="did not answer"):
+            await box._link.ask(slow, 0.2)
+        assert (await client.start(spec))._link is box._link, "the others need not suffer"
+
+
 async def test_a_sandbox_that_is_stopped_while_it_runs_stops_at_once(client, local, spec):
     box = await client.start(spec)
     running = asyncio.ensure_future(box.shell("sleep 60"))

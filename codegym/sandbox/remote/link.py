@@ -76,8 +76,8 @@ class Link:
                 await self._wire.send_message(number, encode(request))
                 answer = await reply
         except TimeoutError as error:
-            self.close(f"{self._name} did not answer within {within_sec:.0f} s")
-            raise SandboxError(self._lost) from error
+            self._soon(self._wire.send(Kind.CANCEL, number))
+            raise SandboxError(f"{self._name} did not answer in {within_sec:.0f} s") from error
         except WireError as error:
             self.close(f"the connection to {self._name} was lost: {error}")
             raise SandboxError(self._lost) from error

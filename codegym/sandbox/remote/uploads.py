@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from codegym.errors import NotFoundError, SandboxError, UsageError
+from codegym.errors import NotFoundError, SandboxError, UnavailableError, UsageError
 from codegym.sandbox.remote.codec import decode, encode
 from codegym.sandbox.remote.dialing import Server
 from codegym.sandbox.remote.folders import digest_of, entries_of, pieces_of
@@ -86,7 +86,10 @@ class Uploads:
         if digest_of(entries) != digest:
             self._digests.clear()
             raise SandboxError(f"{layer} was changed since it was first read")
-        connection = await self._server.dial()
+        try:
+            connection = await self._server.dial()
+        except UnavailableError as error:  # it was there a moment ago
+            raise SandboxError(f"{error}") from error
         try:
             await self._put(connection.wire, layer, Put(digest, workspace, tuple(entries)))
         except OSError as error:
