@@ -18,7 +18,7 @@ _spec.loader.exec_module(_parts)
 #: Marks a test that is to pass on each backend.
 EVERYWHERE = pytest.mark.parametrize(
     "setting",
-    ["bubblewrap", pytest.param("docker", marks=pytest.mark.docker)],
+    ["bubblewrap", pytest.param("docker", marks=[pytest.mark.docker, pytest.mark.slow])],
     indirect=True,
 )
 ORIGIN, SINK = _parts.ORIGIN, _parts.SINK

@@ -34,9 +34,9 @@ PACKAGE, THEN, LATER = "six", "1.16.0", "1.17.0"
 IMPORT = f"python -c 'import {PACKAGE}; print({PACKAGE}.__version__)'"
 
 
-@pytest.fixture
-def live(home):
-    """The operator lets the proxy reach the index, wherever it is."""
+@pytest.fixture(scope="module")
+def private(session_cache):
+    """Addresses of the index that the operator has to allow."""
     try:
         install()
         (address, *_) = registry_addresses(["pip"])["pip"]
@@ -47,17 +47,31 @@ def live(home):
         if os.environ.get("CI"):
             raise
         pytest.skip(f"NO PACKAGE INDEX: {error}")
-    private = sorted(
+    return sorted(
         f"{where[0]}:{where[1]}"
         for *_, where in told
         if not ipaddress.ip_address(where[0]).is_global
     )
+
+
+@pytest.fixture(scope="module")
+def running():
+    """The proxies of this module, stopped at its end."""
+    made = set()
+    yield made
+    for each in made:
+        each.close()
+
+
+@pytest.fixture
+def live(home, private, running):
+    """The operator lets the proxy reach the index, wherever it is."""
     file = home / ".codegym" / "proxy.toml"
     before = file.read_text() if file.exists() else ""  # another module's
     file.write_text(f"private_addresses = {json.dumps(private)}\n")
-    yield home
     with chdir(home):
-        ways().close()
+        running.add(ways())
+    yield home
     file.write_text(before)
 
 
@@ -89,7 +103,7 @@ async def test_the_project_under_test_is_nowhere_to_be_had(episode):
     assert {e["host"] for e in entries(episode._way.log)} == {urlsplit(index).hostname}
 
 
-async def test_an_index_that_is_out_of_reach_is_a_fault(setting, source, live):
+async def test_an_index_that_is_out_of_reach_is_a_fault(setting, source, live, running):
     (index, *_) = registry_addresses(["pip"])["pip"]
     file = live / ".codegym" / "proxy.toml"
     file.write_text(f'[hosts]\n"{urlsplit(index).hostname}" = "127.0.0.1"\n')
@@ -100,7 +114,7 @@ async def test_an_index_that_is_out_of_reach_is_a_fault(setting, source, live):
         result = await made.step(call("submit"))
     finally:
         await made.close()
-        await asyncio.to_thread(ways().close)
+        running.add(ways())
     assert (result.info.fault, result.info.grade) == ("sandbox", None)
     assert "is not a public address" in made.error
 

@@ -21,6 +21,15 @@ pytestmark = pytest.mark.network
 
 
 @pytest.fixture
+def one(home, tmp_path):
+    """A source of one task."""
+    (rows,) = (home / ".codegym" / "environments" / "tiny").glob("*.jsonl")
+    path = tmp_path / "one.jsonl"
+    path.write_text(rows.read_text().splitlines()[0] + "\n")
+    return str(path)
+
+
+@pytest.fixture
 def script(tmp_path, origin, sink):
     """A policy that asks for what is allowed and what is not, then submits."""
     lines = [get(address(origin)), get(f"https://{SINK}:{sink.port}/secret"), call("submit")]
@@ -36,14 +45,16 @@ def codegym_says(*words):
 
 
 async def test_a_run_keeps_what_each_episode_asked_for_and_is_pinned_to_the_policy(
-    policy, script, origin, tmp_path, operated
+    policy, script, one, origin, tmp_path, operated
 ):
     path = policy()
     options = EpisodeOptions(kind="FixTests", network=path)
-    config = RunConfig("CodeGym/FixTests-v0", tmp_path / "run", script, "tiny", options=options)
+    config = RunConfig(
+        "CodeGym/FixTests-v0", tmp_path / "run", script, one, samples=2, options=options
+    )
     summary = await run(config)
-    assert (summary.faults, summary.graded, origin.accepted) == (0, 3, 3)
-    for index in range(3):
+    assert (summary.faults, summary.graded, origin.accepted) == (0, 2, 2)
+    for index in range(2):
         asked = [e for e in entries(network_file(config.out, index)) if e["event"] == "request"]
         assert [(e["host"], e["allowed"]) for e in asked] == [(ORIGIN, True)]
     told = codegym_says("network", "log", str(config.out), "--episode", "1")
@@ -61,8 +72,8 @@ async def test_a_run_keeps_what_each_episode_asked_for_and_is_pinned_to_the_poli
         await run(replace(config, options=EpisodeOptions(kind="FixTests")))
 
 
-async def test_a_run_without_a_network_has_no_log(script, tmp_path, home):
-    config = RunConfig("CodeGym/FixTests-v0", tmp_path / "run", script, "tiny")
+async def test_a_run_without_a_network_has_no_log(one, tmp_path, home):
+    config = RunConfig("CodeGym/FixTests-v0", tmp_path / "run", "noop", one)
     await run(config)
     assert "policy none: 0 requests, 0 denied" in codegym_says("network", "log", str(config.out))
     ran = CliRunner().invoke(app, ["network", "log", str(config.out), "--episode", "7"])
