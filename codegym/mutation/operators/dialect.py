@@ -21,6 +21,7 @@ class Dialect:
         switches: Node types that only ``break`` belongs to.
         leaving: Node types of statements after which nothing follows.
         empty: A statement that does nothing; ``b""`` where a block may hold none.
+        hollow: Whether a block may hold no statement.
         returns: Field of a function that has the type of its result; ``""`` without types.
         zeros: Patterns of types, each with a value of its own that says nothing; the first counts.
         stub: Body of a function that is not implemented; ``{zero}`` stands for a returned value.
@@ -38,6 +39,7 @@ class Dialect:
     stub: bytes
     tables: Mapping[str, Table]
     empty: bytes = b";"
+    hollow: bool = True
     returns: str = ""
     zeros: tuple[tuple[bytes, bytes], ...] = ()
     typed: bool = True

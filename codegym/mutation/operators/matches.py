@@ -86,7 +86,7 @@ class Match:
         start = self.source.rfind(b"\n", 0, node.start_byte) + 1
         end = self.source.find(b"\n", node.end_byte) + 1 or len(self.source)
         after = self.source[node.end_byte : end].strip()
-        comment = after.startswith(b"//") or (
+        comment = after.startswith((b"//", b"#")) or (
             after[:2] == b"/*" and after.find(b"*/") == len(after) - 2
         )
         if self.source[start : node.start_byte].strip() or (after and not comment):

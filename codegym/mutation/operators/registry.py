@@ -9,6 +9,7 @@ from codegym import plugins
 from codegym.errors import UsageError
 from codegym.mutation.operators import c, go, java, javascript, rust, typescript
 from codegym.mutation.operators.base import Operator
+from codegym.mutation.operators.python import queried
 from codegym.types import Kind
 
 _HERE = "codegym.mutation.operators.python"
@@ -38,7 +39,7 @@ _PYTHON = {
     "python.wrong_attribute": f"{_HERE}.names:wrong_attribute",
     "python.wrong_variable": f"{_HERE}.names:wrong_variable",
 }
-_QUERIED = (javascript, typescript, go, rust, java, c)
+_QUERIED = (queried, javascript, typescript, go, rust, java, c)
 
 #: The operators that come with CodeGym.
 BUILTIN: Mapping[str, str] = _PYTHON | {

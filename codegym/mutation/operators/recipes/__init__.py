@@ -8,9 +8,11 @@ from codegym.mutation.operators.recipes.places import (
     arguments,
     cut,
     erase,
+    erase_lines,
     item,
     remove,
     swap,
+    unwrap,
     write,
 )
 from codegym.mutation.operators.recipes.values import exchange, number, one, other, shift, text
@@ -24,6 +26,7 @@ RECIPES: Mapping[str, Recipe] = {
     "at_once": at_once,
     "cut": cut,
     "erase": erase,
+    "erase_lines": erase_lines,
     "exchange": exchange,
     "item": item,
     "loop_control": loop_control,
@@ -35,6 +38,7 @@ RECIPES: Mapping[str, Recipe] = {
     "stub": stub,
     "swap": swap,
     "text": text,
+    "unwrap": unwrap,
     "write": write,
     "zero": zero,
 }

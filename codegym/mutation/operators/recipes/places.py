@@ -8,7 +8,7 @@ from itertools import pairwise
 from tree_sitter import Node
 
 from codegym.mutation.operators.matches import Match
-from codegym.syntax import Edit, grammar
+from codegym.syntax import Edit, grammar, walk
 
 
 def write(match: Match, template: str) -> Iterator[Edit]:
@@ -42,7 +42,8 @@ def remove(match: Match, _: str) -> Iterator[Edit]:
     """A statement goes with its lines; where it shares them, or its place needs one, ``empty``."""
     at, parent = match.at, match.at.parent
     in_block = parent is not None and parent.type in grammar(match.dialect.language).blocks
-    lines = match.own_lines(at) if in_block else None
+    alone = parent is not None and len(items(parent)) < 2 and not match.dialect.hollow
+    lines = match.own_lines(at) if in_block and not alone else None
     if lines is not None:
         yield Edit(*lines, b"")
     elif in_block or match.dialect.empty:
@@ -57,6 +58,27 @@ def erase(match: Match, _: str) -> Iterator[Edit]:
     elif match.source[:start][-1:].isspace() and match.source[end:][:1] == b" ":
         end += 1
     yield Edit(start, end, b"")
+
+
+def erase_lines(match: Match, _: str) -> Iterator[Edit]:
+    """What has lines of its own goes with them; anything else stays."""
+    if (lines := match.own_lines(match.at)) is not None:
+        yield Edit(*lines, b"")
+
+
+def unwrap(match: Match, _: str) -> Iterator[Edit]:
+    """A statement becomes what is in its ``@body``, where lines are told by their indent."""
+    body = match.node("body")
+    outer, inner = match.indent(match.at), match.indent(body)
+    first, *rest = match.text(body).splitlines(keepends=True)
+    if body.start_point.row == match.at.start_point.row or not inner.startswith(outer):
+        return
+    within = (one for one in walk(body) if one.type == "string")
+    if any(one.start_point.row != one.end_point.row for one in within):
+        return  # its lines are its own
+    if all(line.startswith(inner) or not line.strip() for line in rest):
+        moved = [outer + line[len(inner) :] if line.strip() else line for line in rest]
+        yield match.replaced(first + b"".join(moved))
 
 
 def cut(match: Match, _: str) -> Iterator[Edit]:
