@@ -3,7 +3,7 @@
 import pytest
 
 from proxy.policy_file import PolicyError, read_policy, registries_named
-from proxy.rules import Limits, Rule
+from proxy.rules import Limits, Rule, explain
 
 RULE = '[[allow]]\nname = "a"\n'
 
@@ -114,3 +114,32 @@ def test_what_is_wrong_is_said(text, problem):
 def test_a_registrys_address_that_cannot_be_used_is_said(address):
     with pytest.raises(PolicyError, match="registry"):
         read_policy(RULE + 'registry = "pip"', {"pip": [address]})
+
+
+@pytest.mark.parametrize(
+    ("path", "passes"),
+    [
+        ("/root/simple/six/", True),
+        ("/root/pypi/six/json", True),
+        (f"/root/simple/six/{'0' * 64}/six-1.0.tar.gz", True),
+        ("/root/simple/", False),
+        ("/root/simple/six/six-1.0.tar.gz", False),
+        ("/root/search", False),
+        ("/", False),
+    ],
+)
+def test_a_registry_as_of_a_date_is_asked_only_what_it_answers(path, passes):
+    text = RULE + 'registry = "pip"\nas_of = "task"\n'
+    policy = read_policy(text, {"pip": ["https://a:b%40c@index.example/root/simple/"]})
+    assert explain(policy, f"https://index.example{path}").allowed == passes
+    narrow = read_policy(text + 'paths = ["/six/"]\n', {"pip": ["https://index.example/simple"]})
+    assert not explain(narrow, "https://index.example/simple/other/").allowed
+    assert explain(narrow, "https://index.example/simple/six/").allowed
+
+
+def test_credentials_are_read_and_never_shown():
+    (rule,) = read_policy(
+        RULE + 'registry = "npm"', {"npm": ["https://a:b%40c@index.example"]}
+    ).rules
+    assert rule.credentials == "a:b@c"
+    assert "b@c" not in repr(rule)
