@@ -4,7 +4,11 @@ import gymnasium as gym
 import pytest
 
 import codegym
+from codegym.agents.noop import Noop
 from codegym.curriculum import open_curriculum
+from codegym.envs.rollouts import Rollouts
+from codegym.grading.setting import Setting
+from codegym.sandbox.backends import pick
 
 SUBMIT = codegym.call("submit")
 FIX = codegym.call(
@@ -56,3 +60,17 @@ def test_so_does_a_vector(write_spec, mode):
         ("tiny-0", 0),
         ("tiny-0", 1),
     ]
+
+
+async def test_rollouts_draw_groups_from_it_and_it_learns_from_each(write_spec):
+    spec = write_spec()
+    setting = Setting(pick())
+    try:
+        rollouts = Rollouts(setting, open_curriculum(spec), workers=2, draws=3)
+        groups = [group async for group in rollouts.groups(Noop(), size=2)]
+    finally:
+        await setting.close()
+    assert len(groups) == 3
+    told = [(one.task_id, one.solved, one.episodes, one.policy) for one in history(spec)]
+    expected = [(group[0].task.instance_id, 0, 2, Noop.version) for group in groups]
+    assert sorted(told) == sorted(expected)
