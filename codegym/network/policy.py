@@ -94,7 +94,7 @@ def find_policy(name: str) -> NetworkPolicy:
     except UnicodeDecodeError as error:
         raise DataError(path, "not UTF-8") from error
     except OSError as error:
-        raise NotFoundError("policy", name, hint=str(error.strerror)) from error
+        raise NotFoundError("network policy", name, hint=str(error.strerror)) from error
     return NetworkPolicy(path, text, policy_file.registries_named(text))
 
 
@@ -108,9 +108,9 @@ def _find(name: str) -> Path:
         return Path(name)
     found = [path for folder in _folders() if (path := folder / f"{name}.toml").is_file()]
     if not found:
-        raise NotFoundError("policy", name, policy_names(), "or give the path of a .toml file")
+        raise NotFoundError("network policy", name, policy_names(), "or give the path of a .toml file")
     if len(found) > 1:
-        raise UsageError(f"there are two policies named {name!r}: {found[0]} and {found[1]}")
+        raise UsageError(f"there are two network policies named {name!r}: {found[0]} and {found[1]}")
     return found[0]
 
 

@@ -57,7 +57,7 @@ def test_what_is_not_there_or_there_twice_or_wrong(here):
     with pytest.raises(NotFoundError, match="No such file"):
         find_policy("nowhere.toml")
     (here / ".codegym/policies/none.toml").write_text(OWN)
-    with pytest.raises(UsageError, match="two policies"):
+    with pytest.raises(UsageError, match="two network policies"):
         find_policy("none")
     (here / "odd.toml").write_bytes(b"\xff")
     with pytest.raises(DataError, match="UTF-8"):
