@@ -149,10 +149,6 @@ class Curriculum:
                 self._learn(Outcome(**json.loads(event.body)))
                 self._read = event.number
 
-    def close(self) -> None:
-        """Let go of the file. Idempotent."""
-        self._log.close()
-
     def _expected(self, outcome: Outcome) -> Outcome:
         chance = self.model.chance(outcome.task_id)
         return replace(outcome, policy=outcome.policy or self.policy_version, predicted=chance)

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
-import threading
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from codegym.errors import DataError, UnavailableError, UsageError
-from codegym.store.locks import locked
 
 _FORMAT: Final = 1
 _BUSY_SEC: Final = 60.0
-_TABLES: Final = """
-    CREATE TABLE IF NOT EXISTS about (format INTEGER NOT NULL, identity TEXT NOT NULL);
-    CREATE TABLE IF NOT EXISTS events (number INTEGER PRIMARY KEY AUTOINCREMENT, body TEXT NOT NULL)
-"""
+_TABLES: Final = (
+    "CREATE TABLE about (format INTEGER NOT NULL, identity TEXT NOT NULL)",
+    "CREATE TABLE events (number INTEGER PRIMARY KEY AUTOINCREMENT, body TEXT NOT NULL)",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +31,9 @@ class EventLog:
     """Appends events and reads them, in one order that every reader sees.
 
     What ``append`` returned from is on the disk: a killed process loses nothing of it, and leaves
-    no part of what it was writing. The file is made by the first ``append``. Safe for threads and
-    forked processes. On a network file system SQLite's locks cannot be relied on.
+    no part of what it was writing. The file is made by the first ``append``, and open only while it
+    is used; so there is nothing to close, and threads and forked processes need no care. On a
+    network file system SQLite's locks cannot be relied on.
 
     Args:
         path: The file.
@@ -44,9 +42,6 @@ class EventLog:
 
     def __init__(self, path: Path, identity: str) -> None:
         self.path, self.identity = path, identity
-        self._lock = threading.Lock()
-        self._opened: sqlite3.Connection | None = None
-        self._owner = 0
 
     def append(self, bodies: Iterable[str]) -> None:
         """Write events, all or none.
@@ -56,72 +51,57 @@ class EventLog:
             DataError: It is no such file.
             UnavailableError: It cannot be written.
         """
-        with self._connected(make=True) as connection:
-            if connection is not None:
-                with connection:
-                    rows = ((body,) for body in bodies)
-                    connection.executemany("INSERT INTO events (body) VALUES (?)", rows)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self._opened() as connection:
+            connection.execute("BEGIN IMMEDIATE")  # who waits now need not be turned down later
+            if not self._known(connection):
+                for table in _TABLES:
+                    connection.execute(table)
+                about = (_FORMAT, self.identity)
+                connection.execute("INSERT INTO about VALUES (?, ?)", about)
+            rows = ((body,) for body in bodies)
+            connection.executemany("INSERT INTO events (body) VALUES (?)", rows)
+            connection.execute("COMMIT")
 
-    def since(self, number: int) -> Iterator[Event]:
+    def since(self, number: int) -> list[Event]:
         """All events with a higher number, in order; none where there is no file yet.
 
         Raises:
             UsageError: The file is about something else. Else as ``append``.
         """
+        if not self.path.exists():
+            return []
         query = "SELECT number, body FROM events WHERE number > ? ORDER BY number"
-        with self._connected(make=False) as connection:
-            rows = [] if connection is None else connection.execute(query, (number,)).fetchall()
-        for found, body in rows:
-            yield Event(found, body)
-
-    def close(self) -> None:
-        """Let go of the file. Idempotent; it can be used again afterwards."""
-        with self._lock:
-            if self._opened is not None and self._owner == os.getpid():
-                self._opened.close()
-            self._opened = None
+        with self._opened() as connection:
+            if not self._known(connection):
+                return []
+            return [Event(*row) for row in connection.execute(query, (number,))]
 
     @contextmanager
-    def _connected(self, *, make: bool) -> Iterator[sqlite3.Connection | None]:
-        """A connection of this process, used by one thread at a time."""
+    def _opened(self) -> Iterator[sqlite3.Connection]:
+        """A connection, whose transaction is undone where it was not committed."""
         try:
-            with self._lock:
-                if self._opened is not None and self._owner != os.getpid():
-                    self._opened = None  # the parent's: closing it here would drop its locks
-                if self._opened is None and (make or self.path.exists()):
-                    self._opened, self._owner = self._open(), os.getpid()
-                yield self._opened
+            with closing(
+                sqlite3.connect(self.path, timeout=_BUSY_SEC, isolation_level=None)
+            ) as connection:
+                yield connection
         except sqlite3.OperationalError as error:
             mend = "Look at the disk and who else uses the file"
             raise UnavailableError(f"{self.path} cannot be used: {error}", mend) from error
         except sqlite3.DatabaseError as error:
             raise DataError(self.path, f"no log of events: {error}") from error
 
-    def _open(self) -> sqlite3.Connection:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        connection = sqlite3.connect(self.path, timeout=_BUSY_SEC, check_same_thread=False)
-        try:
-            # Two processes that turn on the journal at once would refuse each other.
-            with locked(self.path.with_name(f"{self.path.name}.lock"), shared=False):
-                connection.execute("PRAGMA journal_mode=WAL")
-                connection.execute("PRAGMA synchronous=FULL")
-                self._check(connection)
-        except BaseException:
-            connection.close()
-            raise
-        return connection
-
-    def _check(self, connection: sqlite3.Connection) -> None:
-        connection.executescript(_TABLES)
-        found = connection.execute("SELECT format, identity FROM about").fetchone()
-        if found is None:
-            with connection:
-                about = (_FORMAT, self.identity)
-                connection.execute("INSERT INTO about VALUES (?, ?)", about)
-        elif found[0] != _FORMAT:
-            raise DataError(self.path, f"of format {found[0]}; this version writes {_FORMAT}")
-        elif found[1] != self.identity:
+    def _known(self, connection: sqlite3.Connection) -> bool:
+        """Whether there is anything in the file; raises where it is another's."""
+        tables = "SELECT count(*) FROM sqlite_master WHERE name = 'about'"
+        if not connection.execute(tables).fetchone()[0]:
+            return False
+        found, identity = connection.execute("SELECT format, identity FROM about").fetchone()
+        if found != _FORMAT:
+            raise DataError(self.path, f"of format {found}; this version writes {_FORMAT}")
+        if identity != self.identity:
             raise UsageError(
-                f"{self.path} is about something else ({found[1]}, not {self.identity}); "
+                f"{self.path} is about something else ({identity}, not {self.identity}); "
                 "name another file, or remove it to begin anew"
             )
+        return True

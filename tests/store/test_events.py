@@ -1,5 +1,6 @@
 """A log that many processes write at once, and that a kill does not hurt."""
 
+import contextlib
 import multiprocessing
 import os
 import signal
@@ -40,8 +41,6 @@ def test_events_come_back_in_order_and_only_new_ones_when_asked(tmp_path):
     events = list(log.since(0))
     assert [event.body for event in events] == ["one", "two", "three"]
     assert bodies(log, events[1].number) == ["three"]
-    log.close()
-    log.close()
     assert bodies(EventLog(log.path, "test")) == ["one", "two", "three"]
 
 
@@ -59,6 +58,11 @@ def test_all_or_none_of_what_is_appended_is_there(tmp_path):
     assert bodies(log) == ["two"]
 
 
+def _checked(path):
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        return connection.execute("PRAGMA integrity_check").fetchone()[0]
+
+
 @pytest.mark.parametrize("killed_after", [1, 7, 40])
 def test_a_killed_writer_loses_nothing_that_it_was_told_and_leaves_no_part(tmp_path, killed_after):
     path = tmp_path / "log"
@@ -71,7 +75,7 @@ def test_a_killed_writer_loses_nothing_that_it_was_told_and_leaves_no_part(tmp_p
     pairs = [f"{number} {half}" for number in range(len(found) // 2) for half in "ab"]
     assert found == pairs
     assert len(found) // 2 >= told[-1] + 1
-    assert sqlite3.connect(path).execute("PRAGMA integrity_check").fetchone() == ("ok",)
+    assert _checked(path) == "ok"
     EventLog(path, "test").append(["after"])
     assert bodies(EventLog(path, "test"))[-1] == "after"
 
@@ -113,7 +117,7 @@ def test_threads_share_one_log(tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_a_forked_child_writes_by_a_connection_of_its_own(tmp_path):
+def test_a_forked_child_writes_too(tmp_path):
     log = EventLog(tmp_path / "log", "test")
     log.append(["parent"])
     child = os.fork()
@@ -121,7 +125,6 @@ def test_a_forked_child_writes_by_a_connection_of_its_own(tmp_path):
         status = 1
         try:
             log.append(["child"])
-            log.close()
             status = 0
         finally:
             os._exit(status)
@@ -143,6 +146,15 @@ def test_what_is_no_log_is_refused_and_left_as_it_is(tmp_path):
     with pytest.raises(DataError, match="no log of events"):
         EventLog(tmp_path / "log", "test").append(["x"])
     assert (tmp_path / "log").read_text().startswith("a note")
+
+
+def test_an_empty_file_is_a_log_that_was_only_begun(tmp_path):
+    (tmp_path / "log").touch()
+    log = EventLog(tmp_path / "log", "test")
+    assert bodies(log) == []
+    log.append(["x"])
+    assert bodies(log) == ["x"]
+    assert [path.name for path in tmp_path.iterdir()] == ["log"]  # nothing is left beside it
 
 
 def test_where_nothing_can_be_written_it_says_so(tmp_path):
