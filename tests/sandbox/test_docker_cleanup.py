@@ -12,7 +12,7 @@ from docker_boxes import engine
 
 from codegym.sandbox.docker.owners import OWNER_LABEL, Owner
 
-pytestmark = pytest.mark.docker
+pytestmark = [pytest.mark.docker, pytest.mark.slow]
 
 GYM = """
 import asyncio, sys

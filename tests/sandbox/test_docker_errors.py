@@ -18,7 +18,7 @@ from codegym.sandbox.docker import Docker
 from codegym.sandbox.docker.engine import _USUAL
 from codegym.sandbox.docker.importing import ensure_image
 
-pytestmark = SHARED
+pytestmark = [*SHARED, pytest.mark.slow]  # containers are started and ended by the dozen
 
 
 async def test_no_engine(monkeypatch, tmp_path):

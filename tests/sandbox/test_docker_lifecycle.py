@@ -8,7 +8,7 @@ from docker_boxes import SHARED
 from codegym.errors import SandboxError
 from codegym.sandbox.backends import pick
 
-pytestmark = SHARED
+pytestmark = [*SHARED, pytest.mark.slow]  # containers are started and ended by the dozen
 
 
 async def test_a_dead_keeper_is_infrastructure_and_is_replaced(docker_spec):
