@@ -17,6 +17,8 @@ from codegym.workspace.unified import parse
 
 #: A piece of a solution that is shorter could be anyone's.
 _MIN_MARKER_CHARS = 24
+#: One that is longer is cut, and there are so many at most: the longest.
+_MAX_MARKER_CHARS, _MAX_MARKERS = 2000, 64
 
 
 def purpose_of(ready: Ready) -> Purpose:
@@ -81,8 +83,9 @@ def markers_of(task: Task, start: Tree) -> tuple[str, ...]:
     }
     here = [file.data for file in start.values()]
     new = (each for each in pieces if not any(each in data for data in here))
-    texts = (each.decode(errors="ignore").strip("\n") for each in new)
-    return tuple(sorted(text for text in texts if len(text.strip()) >= _MIN_MARKER_CHARS))
+    texts = {each.decode(errors="ignore").strip("\n")[:_MAX_MARKER_CHARS] for each in new}
+    long = [text for text in texts if len(text.strip()) >= _MIN_MARKER_CHARS]
+    return tuple(sorted(long, key=lambda text: (-len(text), text))[:_MAX_MARKERS])
 
 
 def _core(old: list[bytes], new: list[bytes]) -> list[bytes]:

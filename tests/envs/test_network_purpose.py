@@ -38,6 +38,11 @@ async def test_what_is_short_or_in_the_sandbox_already_is_no_marker(setting, sou
     assert of(b"x = 1\n", start["src/tinycalc/arith.py"].data) == ()
     assert of(b"x = 1\n", b"a_rather_long_name = other(1)\n") == ("a_rather_long_name = other(1)",)
     assert of(b"x = 1\n", b"") == ()
+    many = [b"# one\n" * 9 + b"changed_number_%d = some_function(1)\n" % n for n in range(100)]
+    plain = [b"# one\n" * 9 + b"x%d\n" % n for n in range(100)]
+    assert len(of(b"".join(plain), b"".join(many))) == 64
+    (cut,) = of(b"x = 1\n", "ü".encode() * 10_000)
+    assert cut == "ü" * 2000
 
 
 @given(st.lists(st.sampled_from([b"a\n", b"b\n", b"c\n"])), st.data())
