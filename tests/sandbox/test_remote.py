@@ -5,7 +5,7 @@ import json
 import struct
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from codegym.sandbox.remote import messages, wire
@@ -45,6 +45,7 @@ some = st.one_of(
 )  # fmt: skip
 
 
+@settings(max_examples=40)
 @given(some)
 def test_a_message_arrives_as_it_was(message):
     assert decode(encode(message), KINDS) == message

@@ -5,7 +5,7 @@ import os
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from codegym.sandbox.remote.folders import digest_of, entries_of, pieces_of
@@ -85,6 +85,7 @@ names = st.text(st.characters(exclude_characters="/\0"), min_size=1, max_size=60
 paths = st.lists(st.one_of(names, st.sampled_from(["..", ".", "", "/"])), max_size=4).map("/".join)
 
 
+@settings(max_examples=50)
 @given(st.lists(st.tuples(paths, st.sampled_from(["file", "folder", "link"])), max_size=6))
 def test_whatever_is_not_refused_stays_inside(tmp_path_factory, listed):
     made = {path: kind for path, kind in listed if path}
