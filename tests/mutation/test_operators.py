@@ -9,8 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from codegym.mutation.operators import BUILTIN
-from codegym.mutation.operators.python.queried import OPERATORS as QUERIED
+from codegym.mutation.operators import BUILTIN, c, go, java, javascript, rust, typescript
+from codegym.mutation.operators.predicates import PREDICATES
+from codegym.mutation.operators.python import queried
+from codegym.mutation.operators.queried import Section
+from codegym.mutation.operators.recipes import RECIPES
+from codegym.mutation.operators.sections import compiled
 
 CASES = Path(__file__).parent / "cases"
 AROUND = {
@@ -44,7 +48,31 @@ def test_what_it_makes(mutants, language, name, top, source, expected):
     assert {one.removeprefix(before).removesuffix(after) for one in made} == expected
 
 
+QUERIED_IN = [javascript, typescript, go, rust, java, c, queried]
+
+
+@pytest.mark.parametrize("module", QUERIED_IN, ids=lambda one: one.DIALECT.language)
+def test_every_pattern_says_what_is_made_of_it(module):
+    tables = module.DIALECT.tables
+    for operator in vars(module.OPERATORS).values():
+        if not isinstance(operator.find, Section):
+            continue  # its patterns only say what there is
+        query = compiled(module.DIALECT.language, operator.find.patterns)
+        for pattern in range(query.pattern_count):
+            ((recipe, argument),) = query.pattern_settings(pattern).items()
+            assert recipe in RECIPES, operator.id
+            assert recipe not in ("one", "other") or argument in tables, (operator.id, argument)
+
+
+@pytest.mark.parametrize("module", QUERIED_IN, ids=lambda one: one.DIALECT.language)
+def test_every_predicate_is_known(module):
+    """Tree-sitter would call one that is not without a word, and fail far from here."""
+    for operator in vars(module.OPERATORS).values():
+        named = set(re.findall(r"#(?:not-)?([a-z-]+)\?", operator.find.patterns))
+        assert named <= {"eq", "match", "any-of", *PREDICATES}, operator.id
+
+
 def test_every_operator_has_a_case():
     covered = {f"{language}.{name}" for language, name, _, _, expected in ALL if expected}
-    queried = {one.id for one in vars(QUERIED).values()}  # for others see test_python_operators
-    assert covered == {one for one in BUILTIN if not one.startswith("python.")} | queried
+    ours = {one.id for one in vars(queried.OPERATORS).values()}  # test_python_operators has others
+    assert covered == {one for one in BUILTIN if not one.startswith("python.")} | ours

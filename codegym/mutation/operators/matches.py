@@ -66,6 +66,11 @@ class Match:
         node = node or self.at
         return Edit(node.start_byte, node.end_byte, replacement)
 
+    def beside(self) -> tuple[bytes, bytes]:
+        """The bytes right before and after what is edited; empty at the ends of the text."""
+        start, end = self.at.start_byte, self.at.end_byte
+        return self.source[max(0, start - 1) : start], self.source[end : end + 1]
+
     def one_of(self, options: Sequence[bytes]) -> bytes:
         """Any of them."""
         return options[int(self.rng.integers(len(options)))]

@@ -14,8 +14,7 @@ from codegym.syntax import Edit, grammar, walk
 def write(match: Match, template: str) -> Iterator[Edit]:
     """Something else in its place, put together of what the pattern captured."""
     made = match.filled(template)
-    before = match.source[: match.at.start_byte][-1:]
-    after = match.source[match.at.end_byte :][:1]
+    before, after = match.beside()
     if _is_letter(before) and _is_letter(made[:1]):  # `return-a`
         made = b" " + made
     yield match.replaced(made + b" " if _is_letter(made[-1:]) and _is_letter(after) else made)
@@ -55,7 +54,7 @@ def erase(match: Match, _: str) -> Iterator[Edit]:
     start, end = match.at.start_byte, match.at.end_byte
     if (lines := match.own_lines(match.at)) is not None:
         start, end = lines
-    elif match.source[:start][-1:].isspace() and match.source[end:][:1] == b" ":
+    elif match.beside()[0].isspace() and match.beside()[1] == b" ":
         end += 1
     yield Edit(start, end, b"")
 

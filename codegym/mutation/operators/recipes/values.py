@@ -41,8 +41,7 @@ def _apart(match: Match, sign: bytes) -> bytes:
     """A sign so that it does not run into its neighbours: ``a*-b`` would be ``a--b``."""
     if sign[:1].isalpha():
         return sign
-    before = match.source[match.at.start_byte - 1 : match.at.start_byte]
-    after = match.source[match.at.end_byte : match.at.end_byte + 1]
+    before, after = match.beside()
     return (
         (b" " if before and before in _SIGNS else b"")
         + sign
