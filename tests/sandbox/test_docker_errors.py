@@ -4,9 +4,12 @@ import asyncio
 import contextlib
 import http.server
 import os
+import shutil
 import socket
 import socketserver
+import subprocess
 import threading
+import time
 from dataclasses import replace
 
 import pytest
@@ -180,3 +183,44 @@ async def test_an_engine_that_goes_away_is_infrastructure(docker_spec, monkeypat
         left = [each for each in real._ours() if each.owner == owner]
         assert left
         real.sweep(left)
+
+
+@pytest.fixture
+def small_engine(tmp_path_factory):
+    """An engine of its own, whose disk has 48 MB."""
+    if os.getuid() or not shutil.which("dockerd"):
+        pytest.skip("an engine of one's own takes root and dockerd")
+    folder = tmp_path_factory.mktemp("e")
+    (folder / "data").mkdir()
+    host = f"unix://{folder}/s"
+    command = (
+        f"mount -t tmpfs -o size=48m none {folder}/data && exec dockerd --data-root {folder}/data"
+        f" --exec-root {folder}/x -p {folder}/pid -H {host} --bridge=none --iptables=false"
+        " --ip6tables=false --ip-forward=false"
+    )
+    with (folder / "log").open("wb") as log:
+        running = subprocess.Popen(
+            ["unshare", "--mount", "sh", "-c", command], stdout=log, stderr=log
+        )
+    try:
+        for _ in range(600):
+            asked = ["docker", "-H", host, "version"]
+            if not subprocess.run(asked, capture_output=True, check=False).returncode:
+                break
+            time.sleep(0.1)
+        yield host
+    finally:
+        running.terminate()
+        running.wait()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.mark.root
+async def test_a_full_disk_is_said_with_what_frees_it(small_engine, docker_spec, monkeypatch):
+    monkeypatch.setenv("DOCKER_HOST", small_engine)
+    backend = pick("docker")
+    try:
+        with pytest.raises(UnavailableError, match=r"disk .* is full.*no space left.*prune"):
+            await backend.start(docker_spec)
+    finally:
+        await backend.close()

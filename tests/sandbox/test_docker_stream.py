@@ -1,9 +1,14 @@
-"""What goes over the stream to a keeper: folders, and frames."""
+"""What is sent: folders and frames to a keeper, images to the engine."""
+
+import io
+import tarfile
+import threading
 
 from docker_boxes import taking
 from hypothesis import given
 from hypothesis import strategies as st
 
+from codegym.sandbox.docker import importing
 from codegym.sandbox.docker.inside import archive, frames
 from codegym.sandbox.docker.inside.slots import wipe
 
@@ -56,3 +61,32 @@ def test_frames_come_back_whole_however_they_are_cut(sent, sizes):
         found += parser.feed(stream[:size])
         stream, turn = stream[size:], turn + 1
     assert found == sent
+
+
+def test_an_images_layers_become_one(tmp_path):
+    above, below = tmp_path / "above", tmp_path / "below"
+    for layer in (above, below):
+        (layer / "usr/bin").mkdir(parents=True)
+        (layer / "usr/bin/tool").write_text(layer.name)
+    (below / "usr/bin/other").write_text("other")
+    (below / "usr/bin/other").chmod(0o755)
+    (below / "bin").symlink_to("usr/bin")
+    sent = io.BytesIO(b"".join(importing.archive((above, below))))
+    with tarfile.open(fileobj=sent) as tar:
+        found = {entry.name: entry for entry in tar}
+        assert tar.extractfile("usr/bin/tool").read() == b"above"
+        assert sorted(found) == ["bin", "usr", "usr/bin", "usr/bin/other", "usr/bin/tool"]
+    assert found["bin"].linkname == "usr/bin"
+    assert found["usr/bin/other"].mode == 0o755
+    assert {(entry.uid, entry.gid, entry.uname) for entry in found.values()} == {(0, 0, "root")}
+
+
+def test_an_archive_that_nobody_reads_on_ends(tmp_path):
+    for number in range(30):
+        (tmp_path / f"{number}").write_bytes(bytes(1 << 20))
+    before = threading.active_count()
+    pieces = importing.archive((tmp_path,))
+    next(pieces)
+    assert threading.active_count() == before + 1
+    pieces.close()
+    assert threading.active_count() == before

@@ -16,7 +16,7 @@ from codegym.sandbox.docker.owners import LABEL, OWNER_LABEL, Owner
 if TYPE_CHECKING:
     from docker import APIClient
 
-_TIMEOUT_SEC = 60.0
+_TIMEOUT_SEC = 180.0
 _OLDEST_API = (1, 41)
 _SHM_BYTES = 64 << 20
 # What Docker hides, and /sys: it tells of the machine.
