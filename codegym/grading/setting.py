@@ -73,8 +73,7 @@ class Setting:
         The latter's sandboxes start from what the environments' Dockerfiles make. Raises what
         ``backends.pick`` raises.
         """
-        name = sandbox.removesuffix("+dockerfile")
-        root = "dockerfile" if name != sandbox else ""
+        name, root = backends.split(sandbox)
         return cls(backends.pick(name), root=root, progress=progress)
 
     async def ready(self, task: Task, environment: Environment | None = None) -> Ready:

@@ -19,6 +19,18 @@ _REMOTE, _DOCKER = "remote:", "docker:"
 _Factory = Callable[[LayerStore | None], Backend]
 
 
+_DOCKERFILE = "+dockerfile"
+
+
+def split(sandbox: str) -> tuple[str, str]:
+    """A backend's name, and the root that overrides environments' own (``image.root``), or ``""``.
+
+    ``NAME+dockerfile``: sandboxes start from what the environments' Dockerfiles make.
+    """
+    name = sandbox.removesuffix(_DOCKERFILE)
+    return name, "dockerfile" if name != sandbox else ""
+
+
 def pick(name: str = "auto", *, store: LayerStore | None = None) -> Backend:
     """Return a backend; call it within a running event loop.
 

@@ -177,7 +177,7 @@ async def backend(name: str) -> list[Check]:
     from codegym.sandbox import backends
 
     try:
-        picked = backends.pick(name)
+        picked = backends.pick(backends.split(name)[0])
     except CodeGymError as error:
         return [Check("sandbox", "fail", str(error))]
     try:
