@@ -135,3 +135,16 @@ def test_every_part_is_registered_under_its_group(installed):
         "codegym.runners": "plain",
         "codegym.policies": "tester",
     }
+
+
+def test_the_sampler_draws_for_a_curriculum_and_is_simulated(codegym, home):
+    spec = 'name = "own"\nsummary = "For a test"\n[pool]\ntasks = ["tiny"]\n[sampler]\n'
+    (home / "own.toml").write_text(f'{spec}name = "gives_up"\noptions = {{ after = 2 }}\n')
+    drawn = json.loads(codegym("curriculum", "sample", "own.toml", "-n", "3", "--json").stdout)
+    assert [each["task_id"] for each in drawn["tasks"]] == ["tiny-median"] * 3
+    seen = json.loads(codegym("curriculum", "stats", "own.toml", "--json").stdout)
+    assert seen["stats"]["sampler"] == {"given_up": 0.0}
+    told = codegym("curriculum", "simulate", "own.toml", "--seeds", "2", "--pools", "easy")
+    assert "gives_up" in told.stdout
+    (home / "own.toml").write_text(f'{spec}name = "gives_up"\noptions = {{ aftr = 2 }}\n')
+    assert "did you mean 'after'" in codegym("curriculum", "sample", "own.toml", status=2).stderr
