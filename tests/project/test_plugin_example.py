@@ -134,6 +134,7 @@ def test_every_part_is_registered_under_its_group(installed):
         "codegym.rewards": "frugal",
         "codegym.runners": "plain",
         "codegym.policies": "tester",
+        "codegym.task_samplers": "gives_up",
     }
 
 
