@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from codegym.curriculum.samplers import load_sampler
 from codegym.curriculum.spec import Spec, load_spec
 from codegym.errors import UsageError
 from codegym.store import EventLog
+from codegym.tasks import Joined
 from codegym.types import EpisodeResult, Task
 
 
@@ -62,6 +63,10 @@ class Curriculum:
     curriculum reads them all: so all draw alike, and one that was killed goes on where it was. The
     same seed draws the same task as long as no outcome is added.
 
+    Args:
+        spec: What it is made from.
+        source: Its tasks; None: those that the spec names.
+
     Attributes:
         spec: What it was made from.
         pool: Its tasks, without their long texts.
@@ -71,9 +76,9 @@ class Curriculum:
         policy_version: Stands for the policy's version where an episode names none.
     """
 
-    def __init__(self, spec: Spec) -> None:
+    def __init__(self, spec: Spec, source: Joined | None = None) -> None:
         self.spec = spec
-        self._source = open_pool(spec)
+        self._source = open_pool(spec) if source is None else source
         ratings: dict[str, Rating] = {}
         for part in self._source.parts:
             ratings |= read_ratings(ratings_file(part))
@@ -106,6 +111,10 @@ class Curriculum:
     def get(self, task_id: str) -> Task:
         """Return one task. Raises ``NotFoundError``."""
         return self._source.get(task_id)
+
+    def only(self, keep: Callable[[Task], bool]) -> Curriculum:
+        """The same curriculum and state, of which only some tasks are drawn."""
+        return Curriculum(self.spec, self._source.only(keep))
 
     def sample(self, rng: np.random.Generator) -> Task:
         """Draw a task. Raises ``UsageError`` where all are mastered, if the spec says so."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol, runtime_checkable
 
 from codegym.envs import hiding
 from codegym.envs.text import cut_middle
@@ -157,6 +158,15 @@ def present(task: Task, kind: str) -> Task:
     return replace(task, kind=how.kind, hidden=hidden)
 
 
+@runtime_checkable
+class Narrowable(TaskSource, Protocol):
+    """A source that can leave out some of its tasks."""
+
+    def only(self, keep: Callable[[Task], bool]) -> TaskSource:
+        """The same source, of which only some tasks are drawn."""
+        ...
+
+
 def choose_rows(tasks: TaskSource, kind: str) -> TaskSource:
     """The source with the rows that an id presents.
 
@@ -165,9 +175,9 @@ def choose_rows(tasks: TaskSource, kind: str) -> TaskSource:
     Raises:
         UsageError: As for ``check_rows``, of what is left.
     """
-    if kind == "ImplementFeature" and isinstance(tasks, TaskFile | Joined):
-        chosen = tasks.only(lambda task: task.kind == kind)
-        tasks = chosen if chosen.ids else tasks
+    narrows = kind == "ImplementFeature" and any(task.kind == kind for task in tasks)
+    if narrows and isinstance(tasks, Narrowable):
+        tasks = tasks.only(lambda task: task.kind == kind)
     check_rows(tasks, kind)
     return tasks
 

@@ -1,6 +1,7 @@
 """The loop closed: an env draws from a curriculum, which learns how its episodes ended."""
 
 import gymnasium as gym
+import numpy as np
 import pytest
 
 import codegym
@@ -74,3 +75,11 @@ async def test_rollouts_draw_groups_from_it_and_it_learns_from_each(write_spec):
     told = [(one.task_id, one.solved, one.episodes, one.policy) for one in history(spec)]
     expected = [(group[0].task.instance_id, 0, 2, Noop.version) for group in groups]
     assert sorted(told) == sorted(expected)
+
+
+def test_an_env_of_features_draws_features_alone(at_home):
+    env = gym.make("CodeGym/ImplementFeature-v0", tasks="curriculum:adaptive")
+    tasks = env.unwrapped.tasks
+    assert 0 < len(tasks) == sum(task.kind == "ImplementFeature" for task in tasks)
+    assert tasks.sample(np.random.default_rng(0)).kind == "ImplementFeature"
+    assert tasks.state_path == open_curriculum("adaptive").state_path
