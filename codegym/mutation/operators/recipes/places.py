@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -10,9 +11,14 @@ from tree_sitter import Node
 from codegym.mutation.operators.matches import Match
 from codegym.syntax import Edit, grammar, walk
 
+_PUT = re.compile(r"@\(?(\w+)")
+
 
 def write(match: Match, template: str) -> Iterator[Edit]:
     """Something else in its place, put together of what the pattern captured."""
+    put = set(_PUT.findall(template))
+    if any(match.node(name).type == "super" for name in put):
+        return  # it is nothing without a method
     made = match.filled(template)
     before, after = match.beside()
     if _is_letter(before) and _is_letter(made[:1]):  # `return-a`
