@@ -9,7 +9,7 @@ al. 2025, arXiv:2507.04632); its mean stands for the task (InSight 2026, arXiv:2
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -75,12 +75,16 @@ class Difficulty:
         known = self._pools.get(id(pool))
         if known is not None and known[0] is pool and len(known[1]) == len(pool):
             return known[1]
-        self._add([task for task in pool if task.instance_id not in self._index])
+        self.know(pool)
         rows = np.array([self._index[task.instance_id] for task in pool], np.int64)
         if len(self._pools) >= _MAX_POOLS:
             self._pools.clear()
         self._pools[id(pool)] = pool, rows
         return rows
+
+    def know(self, tasks: Iterable[Task]) -> None:
+        """Add tasks that were never seen; of others, nothing is learned."""
+        self._add([task for task in tasks if task.instance_id not in self._index])
 
     def all_rows(self) -> Rows:
         """The rows of all tasks."""
@@ -145,7 +149,7 @@ class Difficulty:
         return solved
 
     def observe(self, outcome: Outcome) -> None:
-        """Learn from an outcome; from one of a task that is in no pool yet, nothing."""
+        """Learn from an outcome; from one of a task that is not known, nothing."""
         row = self._index.get(outcome.task_id)
         if row is None:
             return

@@ -17,6 +17,7 @@ from codegym.curriculum.outcomes import Outcome, as_group, outcomes
 from codegym.curriculum.pool import open_pool, slim
 from codegym.curriculum.ratings import Rating, ratings_file, read_ratings
 from codegym.curriculum.samplers import load_sampler
+from codegym.curriculum.samplers.base import Sampler
 from codegym.curriculum.spec import Spec, load_spec
 from codegym.errors import UsageError
 from codegym.store import EventLog
@@ -88,6 +89,8 @@ class Curriculum:
         self.sampler = load_sampler(
             spec.sampler, spec.options, seed=spec.seed, category=spec.category
         )
+        if isinstance(self.sampler, Sampler):
+            self.sampler.model.know(self.pool)  # all at once, before it is told of any
         self.model = Difficulty(category=spec.category)
         self.rows = self.model.rows(self.pool)
         self._drawing = Drawing(spec, self.pool)

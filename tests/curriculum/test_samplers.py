@@ -32,7 +32,6 @@ def histories(draw, most=30):
 
 def learned(name, history):
     sampler = load_sampler(name, {})
-    sampler.sample(POOL, 1)
     tasks = {task.instance_id: task for task in POOL}
     for outcome in history:
         sampler.observe(as_group(outcome, tasks[outcome.task_id]))
@@ -63,6 +62,17 @@ def test_the_same_outcomes_and_seed_draw_the_same_and_a_draw_changes_nothing(
     first, second = learned(name, history), learned(name, history)
     ids(second, 5, seed + 1)
     assert ids(first, n, seed) == ids(second, n, seed)
+
+
+@settings(max_examples=40, deadline=None)
+@given(name=NAMES, history=histories(), seed=SEEDS)
+def test_it_does_not_matter_whether_it_drew_before_it_was_told(name, history, seed):
+    early = load_sampler(name, {})
+    early.sample(POOL, 1, rng=np.random.default_rng(0))
+    tasks = {task.instance_id: task for task in POOL}
+    for outcome in history:
+        early.observe(as_group(outcome, tasks[outcome.task_id]))
+    assert ids(early, 8, seed) == ids(learned(name, history), 8, seed)
 
 
 @settings(max_examples=40, deadline=None)

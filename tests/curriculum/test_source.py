@@ -61,6 +61,7 @@ def test_the_same_seed_draws_the_same_until_something_was_learned(write_spec):
     after = draws(one, 1)
     assert after != before
     assert draws(two, 1) == after  # it has read what the other wrote
+    assert draws(open_curriculum(spec), 1) == after  # as has one that begins now
     assert after.count("tiny-5") > before.count("tiny-5")
 
 
@@ -142,6 +143,7 @@ def test_a_killed_worker_goes_on_exactly_where_it_was(write_spec, at_home):
     for outcome in killed.history:
         whole._learn(outcome)
     assert json.dumps(killed.sampler.state_dict()) == json.dumps(whole.sampler.state_dict())
+    assert killed.sampler.metrics()["episodes"] == 4 * len(killed.history)
     killed.observe(group(killed, "tiny-0", 2))
     assert len(open_curriculum(spec).history) == 0  # nothing is read before it is needed
     assert path.exists()

@@ -46,6 +46,7 @@ class Sampler(ABC):
 
     def observe(self, group: Sequence[EpisodeResult]) -> None:
         """Learn from a group of finished episodes; what faulted is no evidence."""
+        self.model.know({result.task.instance_id: result.task for result in group}.values())
         for outcome in outcomes(group):
             self.learn(outcome)
 
