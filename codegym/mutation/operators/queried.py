@@ -45,6 +45,8 @@ class Section:
             match = Match(captures, source, self.dialect, rng)
             if is_inert(match.at.parent or root, self.dialect.language):
                 continue
+            if any("comment" in one.type for held in captures.values() for one in held):
+                continue  # `(_)` is anything, this too
             for recipe, argument in query.pattern_settings(pattern).items():
                 for edit in RECIPES[recipe](match, argument or ""):
                     if changes(source, edit):

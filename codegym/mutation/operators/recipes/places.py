@@ -11,6 +11,7 @@ from tree_sitter import Node
 from codegym.mutation.operators.matches import Match
 from codegym.syntax import Edit, grammar, walk
 
+_SEPARATOR = re.compile(rb"[ \t]*;[ \t]*")
 _PUT = re.compile(r"@\(?(\w+)")
 
 
@@ -51,8 +52,11 @@ def remove(match: Match, _: str) -> Iterator[Edit]:
     lines = match.own_lines(at) if in_block and not alone else None
     if lines is not None:
         yield Edit(*lines, b"")
-    elif in_block or match.dialect.empty:
+    elif match.dialect.empty:
         yield match.replaced(match.dialect.empty)
+    elif in_block:
+        rest = _SEPARATOR.match(match.source, at.end_byte)
+        yield Edit(at.start_byte, at.end_byte if rest is None else rest.end(), b"")
 
 
 def erase(match: Match, _: str) -> Iterator[Edit]:
