@@ -24,6 +24,7 @@ async def test_a_start_takes_a_container_that_was_made_ahead(docker_backend, doc
             assert box._unit.container in ahead
 
 
+@pytest.mark.slow
 async def test_what_is_made_ahead_is_bounded(docker_backend, docker_spec):
     for processes in range(100, 110):
         spec = replace(docker_spec, limits=Limits(processes=processes))

@@ -93,31 +93,17 @@ class Docker:
 
     async def start(self, spec: SandboxSpec) -> Sandbox:
         """Start a sandbox."""
-        self._hold(spec)
+        box = await self._box(spec, lay=True)
         try:
-            unit = await self.pool.take(await self._kind(spec))
-        except BaseException:
-            self._holds.drop(_layers(spec))
-            raise
-        box: DockerSandbox | None = None
-        try:
-            box = await self._box(spec, unit, lay=True)
             await box.open()
         except BaseException:
-            if box is not None:
-                await box.stop()
+            await box.stop()
             raise
         return box
 
     async def forked(self, source: DockerSandbox, spec: SandboxSpec) -> Sandbox:
         """A sandbox with another's files."""
-        self._hold(spec)
-        try:
-            unit = await self.pool.take(await self._kind(spec))
-        except BaseException:
-            self._holds.drop(_layers(spec))
-            raise
-        box = await self._box(spec, unit, lay=False)
+        box = await self._box(spec, lay=False)
         try:
             await source.copy_to(box)
         except BaseException:
@@ -125,15 +111,23 @@ class Docker:
             raise
         return box
 
-    async def _box(self, spec: SandboxSpec, unit: Unit, *, lay: bool) -> DockerSandbox:
+    async def _box(self, spec: SandboxSpec, *, lay: bool) -> DockerSandbox:
+        """A sandbox without processes, whose tree is being laid, or which has none."""
+        self._hold(spec)
+        try:
+            unit = await self.pool.take(await self._kind(spec))
+        except BaseException:
+            self._holds.drop(_layers(spec))
+            raise
         tree = ""
         try:
             tree = await unit.slot.keeper.tree(spec.workspace)
-            await _lay(spec, unit, tree if lay else "")
         except BaseException:
             self._release(spec, unit, tree)
             raise
-        box = DockerSandbox(self, spec, unit, tree)
+        laying = asyncio.ensure_future(_lay(spec, unit, tree if lay else ""))
+        laying.add_done_callback(lambda done: done.cancelled() or done.exception())
+        box = DockerSandbox(self, spec, unit, tree, laying)
         self._boxes.add(box)
         return box
 

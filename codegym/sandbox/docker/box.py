@@ -80,9 +80,17 @@ class ChannelShell(Shell):
 class DockerSandbox(ShellSandbox):
     """One sandbox; made by the backend."""
 
-    def __init__(self, backend: Docker, spec: SandboxSpec, unit: Unit, tree: str) -> None:
+    def __init__(
+        self,
+        backend: Docker,
+        spec: SandboxSpec,
+        unit: Unit,
+        tree: str,
+        laying: asyncio.Task[None],
+    ) -> None:
         super().__init__(spec)
         self._backend, self._unit, self._tree = backend, unit, tree
+        self._laying = laying  # its files; the shell may start meanwhile, with no command yet
         self._doors: Doors | None = None
         self._watching: asyncio.Task[None] | None = None
 
@@ -108,6 +116,7 @@ class DockerSandbox(ShellSandbox):
             "port": EGRESS_PORT if spec.egress else 0,
         }
         await unit.slot.ask("start", channel=shell.first, shell=request)
+        await asyncio.shield(self._laying)
         self._watching = asyncio.ensure_future(self._watch(shell))
         return shell
 
@@ -191,6 +200,7 @@ class DockerSandbox(ShellSandbox):
     async def copy_to(self, other: DockerSandbox) -> None:
         """Copy the files into another sandbox's empty slot; this one is paused meanwhile."""
         unit = self._unit
+        await other._laying
         if unit.fresh or unit.ended.done():
             await _pipe(unit, other._unit)
             return
@@ -212,6 +222,7 @@ class DockerSandbox(ShellSandbox):
         try:
             await self._kill()
         finally:
+            await asyncio.wait([self._laying])
             self._close_shell()
             self._backend.drop(self, self._unit, self._tree)
 
@@ -221,7 +232,7 @@ async def _pipe(source: Unit, target: Unit) -> None:
     here, there = source.slot.keeper.link, target.slot.keeper.link
     read, write = here.new_channels(1), there.new_channels(1)
     here.take(read, lambda kind, data: there.send(write, kind, data))
-    writing = asyncio.ensure_future(target.slot.ask("unpack", channel=write))
+    writing = there.ask("unpack", slot=target.slot.number, channel=write)
     try:
         await source.slot.ask("pack", channel=read)
     except BaseException:

@@ -192,9 +192,7 @@ class Keeper:
     async def _send_blob(self, name: str, data: bytes) -> None:
         link = self.link
         channel = link.new_channels(1)
-        receiving = asyncio.ensure_future(
-            link.ask("blob", blob=name, size=len(data), channel=channel)
-        )
+        receiving = link.ask("blob", blob=name, size=len(data), channel=channel)
         try:
             await link.send_all(channel, data)
         finally:
@@ -203,7 +201,7 @@ class Keeper:
     async def _send(self, folder: Path) -> str:
         link, name = self.link, f"t{next(self._names)}"
         channel = link.new_channels(1)
-        receiving = asyncio.ensure_future(link.ask("tree", tree=name, channel=channel))
+        receiving = link.ask("tree", tree=name, channel=channel)
         pieces = archive.pack(str(folder))
         try:
             while batch := await asyncio.to_thread(_some, pieces):

@@ -67,18 +67,16 @@ class Link(asyncio.Protocol):
 
     # -- requests and channels ---------------------------------------------------------------------
 
-    async def ask(self, op: str, **request: Any) -> dict[str, Any]:
-        """Send a request and wait for its answer. Raises ``SandboxError``."""
+    def ask(self, op: str, **request: Any) -> asyncio.Future[dict[str, Any]]:
+        """Send a request, now; its answer comes, or ``SandboxError``.
+
+        Raises:
+            SandboxError: It could not be sent.
+        """
         number = next(self._numbers)
+        self.send(0, frames.MESSAGE, json.dumps({"id": number, "op": op, **request}).encode())
         reply = self._replies[number] = self._loop.create_future()
-        try:
-            self.send(0, frames.MESSAGE, json.dumps({"id": number, "op": op, **request}).encode())
-            answer: dict[str, Any] = await reply
-        finally:
-            del self._replies[number]
-        if "error" in answer:
-            raise SandboxError(f"{op}: {answer['error']}")
-        return answer
+        return reply
 
     def new_channels(self, count: int) -> int:
         """The first of so many numbers that no other channel has."""
@@ -153,8 +151,12 @@ class Link(asyncio.Protocol):
         if "event" in message:
             self._on_event(message)
             return
-        reply = self._replies.get(message["id"])
-        if reply and not reply.done():
+        reply = self._replies.pop(message["id"])
+        if reply.done():  # nobody waits any more
+            return
+        if "error" in message:
+            reply.set_exception(SandboxError(message["error"]))
+        else:
             reply.set_result(message)
 
     def connection_lost(self, exc: Exception | None) -> None:
