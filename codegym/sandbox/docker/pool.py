@@ -27,6 +27,7 @@ _BOOT_SEC = 60.0
 _STARTING_AT_ONCE = 4
 _MAX_AHEAD = 8  # idle containers of one kind
 _MAX_IDLE = 16  # of all kinds
+_PAUSE_SEC = 0.05  # before work in the background: a start that is under way goes first
 _SPARE_KEEPERS = 2  # with no slot in use
 _BOOT_PROGRAM = (Path(__file__).parent / "inside" / "boot.py").read_text(encoding="utf-8")
 
@@ -263,6 +264,7 @@ class Pool:
 
     def _soon(self, work: Callable[[_T], Awaitable[None]], what: _T) -> None:
         async def run() -> None:
+            await asyncio.sleep(_PAUSE_SEC)
             with contextlib.suppress(CodeGymError):  # who needs one next is told then
                 await work(what)
 

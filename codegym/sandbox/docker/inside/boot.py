@@ -52,7 +52,7 @@ def place(descriptors: list[int]) -> None:
     os.dup2(1, 2)
     with open("/dev/null", "rb") as nothing:
         os.dup2(nothing.fileno(), 0)
-    os.closerange(PLACES[-1] + 1, 4096)
+    os.closerange(PLACES[-1] + 1, 4 * HIGH)
 
 
 def main() -> None:
