@@ -75,7 +75,7 @@ PIECES = st.sampled_from(["é", "日本", "🦆", "ж", "\t", "x", " "])
 COMMENTS = {"python": "# %s\n"}
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=14, deadline=None)
 @given(st.sampled_from(LANGUAGES), st.lists(PIECES, max_size=9).map("".join), st.integers(0, 99))
 def test_letters_before_an_edit_do_not_move_it(find_edits, language, letters, seed):
     before = (COMMENTS.get(language, "/* %s */\n") % letters).encode()
