@@ -1,4 +1,4 @@
-"""The seccomp filter of every bubblewrap sandbox, as classic BPF.
+"""The seccomp filter of every sandbox, as classic BPF.
 
 Denied with EPERM: what could change mounts, namespaces or the kernel, kernel features with a long
 record of privilege escalations, and reading another process's memory. Sockets exist only for the
@@ -9,9 +9,7 @@ cannot be seen from here, and libraries fall back to ``clone``.
 
 from __future__ import annotations
 
-import errno
 import platform
-import socket
 import struct
 
 from codegym.errors import UnavailableError
@@ -68,7 +66,9 @@ _IOCTL = (16, 29)
 _SOCKET = (41, 198)
 _NEW_NAMESPACES = 0x7E02_0000  # every CLONE_NEW* flag
 _TIOCSTI, _TIOCLINUX = 0x5412, 0x541C
-_FAMILIES = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6, 16)  # 16: AF_NETLINK
+# Linux's numbers, whatever system this runs on: AF_UNIX, AF_INET, AF_INET6, AF_NETLINK.
+_FAMILIES = (1, 2, 10, 16)
+_EPERM, _ENOSYS, _EAFNOSUPPORT = 1, 38, 97
 _X32 = 0x4000_0000
 
 _LD, _JEQ, _JGE, _JSET, _RET = 0x20, 0x15, 0x35, 0x45, 0x06
@@ -104,15 +104,15 @@ def seccomp_filter(machine: str | None = None) -> bytes:
     column = 0 if name == "x86_64" else 1
     program = [_op(_LD, _ARCH_AT), _op(_JEQ, _ARCH[name], 1, 0), _op(_RET, _KILL), _op(_LD, _NR)]
     if column == 0:
-        program += [_op(_JGE, _X32, 0, 1), _fail(errno.EPERM)]
+        program += [_op(_JGE, _X32, 0, 1), _fail(_EPERM)]
     for numbers in _DENIED.values():
         number = numbers[column]
         if number is not None:
-            program += [_op(_JEQ, number, 0, 1), _fail(errno.EPERM)]
-    program += [_op(_JEQ, _CLONE3, 0, 1), _fail(errno.ENOSYS)]
+            program += [_op(_JEQ, number, 0, 1), _fail(_EPERM)]
+    program += [_op(_JEQ, _CLONE3, 0, 1), _fail(_ENOSYS)]
     program += _when(
         _CLONE[column],
-        [_op(_LD, _ARG0), _op(_JSET, _NEW_NAMESPACES, 0, 1), _fail(errno.EPERM)],
+        [_op(_LD, _ARG0), _op(_JSET, _NEW_NAMESPACES, 0, 1), _fail(_EPERM)],
     )
     program += _when(
         _IOCTL[column],
@@ -120,10 +120,10 @@ def seccomp_filter(machine: str | None = None) -> bytes:
             _op(_LD, _ARG1),
             _op(_JEQ, _TIOCSTI, 1, 0),
             _op(_JEQ, _TIOCLINUX, 0, 1),
-            _fail(errno.EPERM),
+            _fail(_EPERM),
         ],
     )
     allowed = [_op(_JEQ, family, len(_FAMILIES) - at, 0) for at, family in enumerate(_FAMILIES)]
-    program += _when(_SOCKET[column], [_op(_LD, _ARG0), *allowed, _fail(errno.EAFNOSUPPORT)])
+    program += _when(_SOCKET[column], [_op(_LD, _ARG0), *allowed, _fail(_EAFNOSUPPORT)])
     program.append(_op(_RET, _ALLOW))
     return b"".join(program)
