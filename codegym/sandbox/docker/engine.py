@@ -354,6 +354,7 @@ def _plain(found: Any) -> socket.socket:
                 raw.sendall(data)
         with contextlib.suppress(OSError):
             raw.close()
+            getattr(found, "_response", raw).close()  # which holds it, too
 
     def inward() -> None:
         with contextlib.suppress(OSError), theirs:
