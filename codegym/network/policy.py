@@ -108,9 +108,13 @@ def _find(name: str) -> Path:
         return Path(name)
     found = [path for folder in _folders() if (path := folder / f"{name}.toml").is_file()]
     if not found:
-        raise NotFoundError("network policy", name, policy_names(), "or give the path of a .toml file")
+        raise NotFoundError(
+            "network policy", name, policy_names(), "or give the path of a .toml file"
+        )
     if len(found) > 1:
-        raise UsageError(f"there are two network policies named {name!r}: {found[0]} and {found[1]}")
+        raise UsageError(
+            f"there are two network policies named {name!r}: {found[0]} and {found[1]}"
+        )
     return found[0]
 
 

@@ -111,8 +111,8 @@ def serve_files(tmp_path, monkeypatch):
 def index():
     """Needs the index that the user's pip uses. Where CI says so, it must be there."""
     from codegym.authoring.packages.fetching import Fetcher
-    from codegym.network.pip_settings import pip_settings
     from codegym.errors import UnavailableError
+    from codegym.network.pip_settings import pip_settings
 
     try:
         settings = pip_settings()

@@ -8,8 +8,8 @@ import pytest
 
 from codegym.authoring.packages.fetching import Fetcher, without_credentials
 from codegym.authoring.packages.index import Requested, fetch_sdist, find_sdist
-from codegym.network.pip_settings import IndexSettings, read_config, settings_from
 from codegym.errors import DataError, NotFoundError, UnavailableError, UsageError
+from codegym.network.pip_settings import IndexSettings, read_config, settings_from
 
 ARCHIVE = b"not looked into"
 SHA256 = hashlib.sha256(ARCHIVE).hexdigest()

@@ -1,6 +1,6 @@
 """A container's one way out: what bubblewrap's does, by the very same tests."""
 
-import importlib.util
+import runpy
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,10 +9,7 @@ from docker_boxes import SHARED
 
 pytestmark = SHARED
 
-_PATH = Path(__file__).with_name("test_egress.py")
-_SPEC = importlib.util.spec_from_file_location("egress_tests", _PATH)
-checks = importlib.util.module_from_spec(_SPEC)
-_SPEC.loader.exec_module(checks)
+checks = runpy.run_path(str(Path(__file__).with_name("test_egress.py")), run_name="egress_tests")
 #: Of descriptors, which a keeper has here; of forty sandboxes, each of which takes a container.
 _OTHERS = {
     "test_a_stopped_sandbox_has_no_connection_left",
@@ -21,7 +18,7 @@ _OTHERS = {
 globals().update(
     {
         name: body
-        for name, body in vars(checks).items()
+        for name, body in checks.items()
         if name.startswith("test_") and name not in _OTHERS
     }
 )
@@ -29,7 +26,7 @@ globals().update(
 
 @pytest_asyncio.fixture(loop_scope="module")
 async def far(tmp_path):
-    async with checks.far_end(tmp_path / "far") as made:
+    async with checks["far_end"](tmp_path / "far") as made:
         yield made
 
 

@@ -11,8 +11,8 @@ import urllib.parse
 import urllib.request
 from dataclasses import dataclass
 
-from codegym.network.pip_settings import IndexSettings
 from codegym.errors import UnavailableError
+from codegym.network.pip_settings import IndexSettings
 from codegym.version import __version__
 
 _TIMEOUT_SEC = 60.0

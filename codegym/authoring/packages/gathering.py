@@ -34,9 +34,9 @@ from codegym.authoring.packages.recording import one_commit
 from codegym.authoring.packages.references import Cloned, Plain
 from codegym.authoring.packages.repositories import export
 from codegym.authoring.packages.sdist import unpack_sdist
-from codegym.network.pip_settings import pip_settings
 from codegym.errors import DataError, UsageError
 from codegym.grading.progress import Progress
+from codegym.network.pip_settings import pip_settings
 from codegym.sandbox.images import Pin
 from codegym.sandbox.images.lock import normalise
 from codegym.types import File, Tree

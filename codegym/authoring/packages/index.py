@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from html.parser import HTMLParser
 
 from codegym.authoring.packages.fetching import Fetched, Fetcher, without_credentials
-from codegym.network.pip_settings import IndexSettings
 from codegym.errors import DataError, NotFoundError, UsageError
+from codegym.network.pip_settings import IndexSettings
 from codegym.sandbox.images.lock import normalise
 
 MAX_PAGE_BYTES = 64 * 1024**2

@@ -14,6 +14,7 @@ from codegym.sandbox.images.docker import DOCKERFILE
 
 GENERATED = "generated"
 
+
 @dataclass(frozen=True, slots=True)
 class Content:
     """All that goes into the folder.
