@@ -49,9 +49,9 @@ async def spec(docker_spec):
 async def test_a_stopped_sandbox_has_no_connection(box, far):
     hold = "import socket,time; s=socket.create_connection(('127.0.0.1',3128)); time.sleep(99)"
     await box.shell(f'python3 -c "{hold}" &')
-    await checks.until(lambda: far.open == 1)
+    await checks["until"](lambda: far.open == 1)
     await box.stop()
-    await checks.until(lambda: far.open == 0)
+    await checks["until"](lambda: far.open == 0)
 
 
 async def test_large_files_are_sent_once(docker_backend, docker_spec):
