@@ -56,9 +56,14 @@ def _refused(ready: Ready, what: str) -> TaskError:
 
 
 def names_of(ready: Ready) -> tuple[str, ...]:
-    """Names that the project under test may have on an index."""
+    """Names that the project under test, its forks and its copies may have on an index."""
     environment = ready.environment
-    names = {environment.name, ready.task.repo.rpartition("/")[2], *ready.scene.package_names}
+    names = {
+        *environment.aliases,
+        environment.name,
+        ready.task.repo.rpartition("/")[2],
+        *ready.scene.package_names,
+    }
     prefix = "" if environment.subdir == "." else f"{environment.subdir}/"
     if project := ready.prepared.start_tree.get(f"{prefix}pyproject.toml"):
         names.add(_project_name(project.data))

@@ -106,6 +106,8 @@ class Environment:
             version, metadata): path in the repository to file. Every tree has them where it has
             no such file.
         subdir: The project's folder in the repository; ``"."`` for the root.
+        aliases: Other names that it has on package indexes, and those of forks and of whatever
+            holds a copy of it: where a policy lets packages be installed, these are not there.
         command_timeout_sec: Wall time of one command of a policy.
     """
 
@@ -123,6 +125,7 @@ class Environment:
     edits: Edits
     limits: Limits
     command_timeout_sec: float
+    aliases: tuple[str, ...] = ()
     generated: Mapping[str, Path] = field(default_factory=dict)
 
     @cached_property
@@ -186,6 +189,7 @@ def _from_file(folder: Path, text: str, parsed: edge.EnvironmentFile) -> Environ
         history=named("history", parsed.history),
         head=parsed.head,
         subdir=parsed.subdir,
+        aliases=tuple(parsed.aliases),
         image=ImageSpec(
             python=image.python,
             requirements=named("image.requirements", requirements) if requirements else None,

@@ -71,6 +71,8 @@ Selector = Annotated[str, AfterValidator(_selector)]
 Glob = Annotated[str, AfterValidator(_glob)]
 Spdx = Annotated[str, AfterValidator(_license)]
 Variable = Annotated[str, AfterValidator(_shaped(r"[A-Za-z_][A-Za-z0-9_]*", "variable name"))]
+_ALIAS = r"@?[A-Za-z0-9][A-Za-z0-9._/-]*"
+Alias = Annotated[str, AfterValidator(_shaped(_ALIAS, "project's name on a package index"))]
 Package = Annotated[str, AfterValidator(_shaped(r"[a-z0-9][a-z0-9+.:-]*", "system package"))]
 Runner = Annotated[
     str, AfterValidator(_shaped(rf"{_NAME}|[\w.]+:\w+", "runner (a name, or module:attr)"))
@@ -172,6 +174,7 @@ class EnvironmentFile(Strict):
     head: Hash
     generated: Inside | None = None
     subdir: Inside = "."
+    aliases: list[Alias] = Field(default_factory=list)
     services: list[ServiceTable] = Field(default_factory=list)
     image: ImageTable = ImageTable()
     suites: Annotated[list[SuiteTable], Field(min_length=1)]
