@@ -35,11 +35,15 @@ def _cases():
             yield file.stem, name, bool(top), source, set(expected)
 
 
+def _id(value):
+    return (str(sorted(value)) if isinstance(value, set) else str(value))[:40]
+
+
 ALL = list(_cases())
 
 
 @pytest.mark.parametrize(
-    ("language", "name", "top", "source", "expected"), ALL, ids=lambda one: str(one)[:40]
+    ("language", "name", "top", "source", "expected"), ALL, ids=_id
 )
 def test_what_it_makes(mutants, language, name, top, source, expected):
     around = PACKAGE.get(language, "") + "%s" if top else AROUND.get(language, "%s")
