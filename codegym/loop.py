@@ -75,12 +75,12 @@ async def run(config: RunConfig, watcher: Watcher | None = None) -> Summary:
     # Sandboxes come from a backend. A setting makes tasks ready in them, and grades in fresh ones.
     async with closing(policy), open_setting(config.sandbox, watcher.note) as setting:
         images = await make_images(source, setting, config.options.kind)
-        if reachable is not None:
-            watcher.note("starting the egress proxy")
-            await asyncio.to_thread(reachable.prepare)
 
         # Whatever would make this another run is pinned; the folder refuses to go on with another.
         with RunFolder(config.out, pin(config, source, policy, images)) as folder:
+            if reachable is not None:
+                watcher.note("starting the egress proxy")
+                await asyncio.to_thread(reachable.prepare)
             rollouts = Rollouts(
                 setting,
                 source,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from codegym.runs import Summary
 
 _MAX_REASONS = 3
-_REASON_CHARS = 200
+_REASON_CHARS = 300
 
 
 def run(
@@ -125,6 +126,7 @@ def as_json(summary: Summary, out: Path) -> dict[str, Any]:
         "sandbox_faults": summary.sandbox_faults,
         "task_faults": summary.task_faults,
         "policy_faults": summary.policy_faults,
+        "reasons": summary.reasons,
         "reward": summary.reward,
         "steps": summary.steps,
         "tokens": summary.tokens,
@@ -161,16 +163,26 @@ def _print(summary: Summary, out: Path) -> None:
         )
         told = ", ".join(f"{count} {why}" for count, why in reasons if count)
         screen.print(f"{summary.faults} not counted: {told}", style="yellow", soft_wrap=True)
+    _print_reasons(screen, summary.reasons)
     _print_broken(screen, summary)
     hint = f"codegym replay {shlex.quote(str(out))} --episode 0"
     screen.print(hint, style="dim", soft_wrap=True)
 
 
+def _print_reasons(screen: Console, reasons: Mapping[str, int]) -> None:
+    """What failed most often."""
+    for error, count in sorted(reasons.items(), key=lambda each: -each[1])[:_MAX_REASONS]:
+        screen.print(safe(f"  {count} times: {_short(error)}"), style="yellow", soft_wrap=True)
+
+
+def _short(error: str) -> str:
+    reason = " ".join(error.split())
+    return reason if len(reason) <= _REASON_CHARS else f"{reason[:_REASON_CHARS]}…"
+
+
 def _print_broken(screen: Console, summary: Summary) -> None:
     for task_id, error in list(summary.broken.items())[:_MAX_REASONS]:
-        reason = " ".join(error.removeprefix(f"task {task_id}: ").split())
-        if len(reason) > _REASON_CHARS:
-            reason = f"{reason[:_REASON_CHARS]}…"
+        reason = _short(error.removeprefix(f"task {task_id}: "))
         screen.print(safe(f"  {task_id}: {reason}"), style="yellow", soft_wrap=True)
     if len(summary.broken) > _MAX_REASONS:
         screen.print(f"  and {len(summary.broken) - _MAX_REASONS} more tasks", style="yellow")

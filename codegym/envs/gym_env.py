@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import logging
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -19,6 +20,7 @@ from codegym.types import EpisodeResult, StepResult, Task, TaskSource
 
 Step = tuple[dict[str, Any], float, bool, bool, dict[str, Any]]
 RENDER_MODES = ("ansi", "human")
+_log = logging.getLogger("codegym")
 METADATA = {"render_modes": list(RENDER_MODES), "render_fps": 4}
 
 
@@ -173,7 +175,9 @@ def choose(source: TaskSource, rng: np.random.Generator, task_id: str | None) ->
 
 
 def learn(source: TaskSource, episode: Episode) -> None:
-    """Tell a source of tasks how an episode ended."""
+    """Tell a source of tasks how an episode ended; why it was faulty, the log of this process."""
+    if episode.fault:
+        _log.warning("%s does not count: %s", episode.task.instance_id, episode.error)
     trajectory = episode.trajectory()
     result = EpisodeResult(
         index=0,

@@ -33,6 +33,23 @@ def operator_config(path: Path = FILE) -> ProxyConfig:
     Raises:
         DataError: The file is wrong.
     """
+    read = _read(path)
+    for each in read.private_addresses:
+        if not _is_address(each):
+            raise DataError(path, f"{each!r} is not ADDRESS:PORT", field="private_addresses")
+    for name, each in read.hosts.items():
+        if "." not in name or "*" in name:
+            raise DataError(path, f"{name!r} is not the whole name of a host", field="hosts")
+        if not _is_address(f"{each}:443"):
+            raise DataError(path, f"{each!r} is not an address", field=f"hosts.{name}")
+    return ProxyConfig(
+        upstream_ca=_upstream_ca(path, read.upstream_ca),
+        hosts=read.hosts,
+        private_addresses=tuple(read.private_addresses),
+    )
+
+
+def _read(path: Path) -> _File:
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
@@ -40,25 +57,26 @@ def operator_config(path: Path = FILE) -> ProxyConfig:
     except (OSError, ValueError) as error:
         raise DataError(path, f"not TOML: {error}") from error
     try:
-        read = _File.model_validate(table)
+        return _File.model_validate(table)
     except ValidationError as error:
         first = error.errors()[0]
-        problem = first["msg"]
+        problem, field = first["msg"], ".".join(map(str, first["loc"]))
         if first["type"] == "extra_forbidden":
             problem = f"unknown key; there are {', '.join(_File.model_fields)}"
-        raise DataError(path, problem, field=".".join(map(str, first["loc"]))) from error
-    for each in read.private_addresses:
-        if not _is_address(each):
-            raise DataError(path, f"{each!r} is not ADDRESS:PORT", field="private_addresses")
-    if read.upstream_ca:
-        ca = path.parent / Path(read.upstream_ca).expanduser()
-    else:
-        ca = Path(os.environ.get(_HOST_CA, ""))
-    return ProxyConfig(
-        upstream_ca=ca.absolute() if ca.name else None,
-        hosts=read.hosts,
-        private_addresses=tuple(read.private_addresses),
-    )
+        elif field.removeprefix("hosts.") in _File.model_fields and "." in field:
+            problem = "a key of the file, not of [hosts]: write it above that line"
+        raise DataError(path, problem, field=field) from error
+
+
+def _upstream_ca(path: Path, written: str) -> Path | None:
+    """The file of authorities that origins are verified by; None for the usual ones."""
+    if not written:
+        usual = os.environ.get(_HOST_CA, "")
+        return Path(usual).absolute() if usual else None
+    found = (path.parent / Path(written).expanduser()).absolute()
+    if not found.is_file():
+        raise DataError(path, f"there is no file {found}", field="upstream_ca")
+    return found
 
 
 def _is_address(text: str) -> bool:

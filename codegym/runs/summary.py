@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from math import sqrt
@@ -51,6 +52,7 @@ class Summary:
         episode_sec: Median wall time of a graded episode.
         reset_ms: Median wall time of a reset, milliseconds.
         broken: Why each broken task is, by id.
+        reasons: What else failed, and how often: messages of faults of a sandbox or a policy.
     """
 
     episodes: int
@@ -69,6 +71,7 @@ class Summary:
     policy_faults: int = 0
     prompt_tokens: int = 0
     broken: Mapping[str, str] = field(default_factory=dict)
+    reasons: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def faults(self) -> int:
@@ -98,6 +101,7 @@ def summarize(records: Iterable[EpisodeRecord]) -> Summary:
         policy_faults=sum(1 for record in final if record.fault == "policy"),
         prompt_tokens=sum(record.prompt_tokens for record in graded),
         broken={record.task_id: record.error for record in final if record.fault == "task"},
+        reasons=dict(Counter(r.error for r in final if r.fault in ("sandbox", "policy"))),
     )
 
 

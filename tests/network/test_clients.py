@@ -60,6 +60,7 @@ def test_without_the_operators_file_only_what_is_public_is_reached(here, monkeyp
 
 def test_the_operators_file(here, monkeypatch):
     monkeypatch.setenv("SSL_CERT_FILE", "/etc/own.pem")
+    (here.parent / "ca.pem").touch()
     here.write_text(
         'upstream_ca = "ca.pem"\nprivate_addresses = ["10.0.0.1:443", "fd00::1:8443"]\n'
         '[hosts]\n"index.example.org" = "10.0.0.1"\n'
@@ -79,6 +80,11 @@ def test_the_operators_file(here, monkeypatch):
         ('private_addresses = ["index.example.org:443"]', "not ADDRESS:PORT"),
         ('private_addresses = ["10.0.0.1:70000"]', "not ADDRESS:PORT"),
         ("hosts = 3", "hosts"),
+        ('[hosts]\n"a.example.org" = "b.example.org"', "hosts.a.example.org.*is not an address"),
+        ('[hosts]\n"*" = "10.0.0.1"', "not the whole name of a host"),
+        ('[hosts]\n"*.example.org" = "10.0.0.1"', "not the whole name of a host"),
+        ('[hosts]\nprivate_addresses = ["10.0.0.1:443"]', "write it above that line"),
+        ('upstream_ca = "nowhere.pem"', "upstream_ca.*there is no file"),
         ("not toml", "not TOML"),
     ],
 )

@@ -78,3 +78,15 @@ def test_nothing_graded():
     summary = summarize([replace(RECORD, grade=None, fault="task", error="it is broken")])
     assert summary.broken == {RECORD.task_id: "it is broken"}
     assert (summary.solve_rate, summary.ci95, summary.reward) == (None, (0.0, 1.0), None)
+
+
+def test_why_infrastructure_failed_is_counted():
+    faulty = [
+        replace(RECORD, index=index, grade=None, fault="sandbox", error="the index is out of reach")
+        for index in range(3)
+    ]
+    summary = summarize(
+        [*faulty, replace(RECORD, index=9, grade=None, fault="policy", error="down")]
+    )
+    assert summary.reasons == {"the index is out of reach": 3, "down": 1}
+    assert summarize([RECORD]).reasons == {}
