@@ -27,7 +27,7 @@ class EpisodeOptions:
         tools: ``"default"``, or a list of names, plug-ins' names and ``module:attr``.
         max_steps: Actions before truncation, >= 1.
         max_episode_sec: Wall time before truncation, from the end of the reset.
-        command_timeout_sec: Wall time of one action's commands.
+        command_timeout_sec: Wall time of one action's commands; an environment's own holds, too.
         max_output_chars: Bound on an observation's ``output``, >= 200.
         network: What a sandbox may reach: ``"none"``, a policy's name, or the path of a ``.toml``.
     """
