@@ -17,6 +17,7 @@ from mitmproxy.proxy.layers.http import HTTPMode, HttpStream
 from mitmproxy.proxy.server_hooks import ServerConnectionHookData
 
 from .account import Account
+from .headers import ENDS_HERE, kept_options
 from .names import normalise
 from .rules import (
     BODILESS,
@@ -103,12 +104,13 @@ class Addon:
         self._account.spent.requests += 1
         verdict = self._verdict(flow)
         flow.metadata["verdict"] = verdict
-        self._note("request", verdict, method=request.method, target=request.path)
+        self._note("request", verdict, method=_method(request), target=request.path)
         if flow.error:
             return  # mitmproxy itself refuses it
         if not verdict.allowed:
             _refuse(flow, verdict)
             return
+        _end_here(request)
         if self._account.policy.rule(verdict.rule).as_of:
             # From here on its origin is one in this process, which asks upstream by itself.
             address = self._account.indexes[verdict.rule].address
@@ -231,7 +233,7 @@ def _facts(request: http.Request, tunnel: tuple[str, int], sni: str | None) -> F
         port=tunnel[1],
         sni=sni,
         hosts=tuple(headers.get_all("host")),
-        method=request.method,
+        method=_method(request),
         target=request.path,
         authority=request.authority,
         http2=request.is_http2,
@@ -239,7 +241,22 @@ def _facts(request: http.Request, tunnel: tuple[str, int], sni: str | None) -> F
         has_body=_announced(request) > 0,
         upgrade="upgrade" in headers,
         odd_headers=_is_odd(request),
+        headers=tuple((name.lower(), value) for name, value in headers.items(multi=True)),
     )
+
+
+def _method(request: http.Request) -> str:
+    """The method as it was sent, and will be; mitmproxy's own ``method`` is in capitals."""
+    return request.data.method.decode("ascii", "backslashreplace")
+
+
+def _end_here(request: http.Request) -> None:
+    """Take away what is about the client's connection to us."""
+    options = kept_options(",".join(request.headers.get_all("connection")))
+    for name in ENDS_HERE | {"connection"}:
+        request.headers.pop(name, None)
+    if options:
+        request.headers["connection"] = options
 
 
 def _is_odd(request: http.Request) -> bool:

@@ -50,8 +50,12 @@ class GuardedLoop(asyncio.SelectorEventLoop):
         if sock.family not in (socket.AF_INET, socket.AF_INET6):
             raise PermissionError("only TCP over IP goes out")
         host, port = address[:2]
-        if not is_public(host) and f"{host}:{port}" not in self._private:
-            raise PermissionError(f"refused: {host} is not a public address")
+        there = f"{host}:{port}"
+        if not is_public(host) and there not in self._private:
+            raise PermissionError(
+                f"refused: {host} is not a public address; if it is meant to be reached, "
+                f'have private_addresses = ["{there}"] in .codegym/proxy.toml'
+            )
         await super().sock_connect(sock, address)
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from urllib.parse import unquote_to_bytes
 
 _LABEL = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
 _ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})?")
+#: What no client escapes, as nothing else is meant by it. (`~` is escaped by some.)
+_NEEDLESS = re.compile(r"[A-Za-z0-9._-]")
 
 
 class NameRefusedError(ValueError):
@@ -43,18 +46,22 @@ def canonical_path(path: str) -> str:
 
     Raises:
         ValueError: It can be read in more than one way: dot segments, empty ones, a doubled
-            encoding, control characters, backslashes.
+            encoding, needless escapes, escapes that are not UTF-8, control characters, backslashes.
     """
     if not path.startswith("/") or not all("!" <= char <= "~" for char in path):
         raise ValueError("the path does not begin with / or has characters that paths do not have")
 
     def decoded(match: re.Match[str]) -> str:
         code = int(match[1] or "25", 16)
-        if code < 0x20 or code in (0x25, 0x5C, 0x7F):
+        if code < 0x20 or code in (0x25, 0x5C, 0x7F) or _NEEDLESS.fullmatch(chr(code)):
             raise ValueError(f"the path has {match[0]!r} in it, which can be read in two ways")
         return f"%{code:02X}" if code == 0x2F or code > 0x7F else chr(code)
 
     plain = _ESCAPE.sub(decoded, path)
+    try:
+        unquote_to_bytes(path).decode()
+    except UnicodeDecodeError as error:
+        raise ValueError("the path has escapes that are not UTF-8") from error
     segments = [segment.split(";")[0] for segment in re.split(r"/|%2F", plain)[1:]]
     if "\\" in plain or "#" in path or any(s in (".", "..") for s in segments):
         raise ValueError("the path has dot segments, a backslash or a fragment")

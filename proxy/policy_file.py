@@ -11,12 +11,11 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from .names import NameRefusedError, canonical_path, normalise
-from .rules import BODILESS, Limits, Policy, Rule
+from .rules import BODILESS, METHODS, Limits, Policy, Rule
 
 #: Kinds of registries that a rule may name instead of hosts.
 REGISTRIES = ("pip", "npm")
 _RULE_KEYS = ("name", "hosts", "registry", "as_of", "methods", "paths", "ports")
-_METHOD = re.compile(r"[A-Z]{1,20}")
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 #: Below a country, where whoever asks gets a name: `*.co.uk` is as wide as `*.com`.
 _SECOND_LEVEL = frozenset(("ac", "co", "com", "edu", "go", "gob", "gov", "ne", "net", "or", "org"))
@@ -52,7 +51,13 @@ def read_policy(text: str, registries: Mapping[str, Sequence[str]]) -> Policy:
     names = [rule.name for rule in rules]
     if len(set(names)) < len(names):
         raise PolicyError(f"allow: two rules have one name, of {', '.join(sorted(names))}")
-    return Policy(tuple(rules), _limits(table.get("limits", {})), summary)
+    limits = _limits(table.get("limits", {}))
+    if not summary and not allow:
+        raise PolicyError(
+            "it has no [[allow]], so nothing would pass; if that is meant, use the policy 'none' "
+            "or say so in a summary"
+        )
+    return Policy(tuple(rules), limits, summary)
 
 
 def registries_named(text: str) -> tuple[str, ...]:
@@ -76,8 +81,8 @@ def _rules(entry: dict[str, Any], registries: Mapping[str, Sequence[str]]) -> li
     if ("hosts" in entry) == ("registry" in entry):
         raise PolicyError(f"{where}: needs either hosts or registry")
     methods = _strings(entry, "methods", ("GET", "HEAD"), where)
-    if wrong := [each for each in methods if not _METHOD.fullmatch(each) or each == "CONNECT"]:
-        raise PolicyError(f"{where}: methods: {wrong[0]!r} is no method in capitals")
+    if wrong := [each for each in methods if each not in METHODS]:
+        raise PolicyError(f"{where}: methods: {wrong[0]!r} is not one of {', '.join(METHODS)}")
     if entry.get("as_of", "") not in ("", "task"):
         raise PolicyError(f'{where}: as_of: {entry["as_of"]!r} is not "task"')
     as_of = entry.get("as_of", "")

@@ -11,11 +11,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
+from .headers import Header, misleading
 from .index import KINDS
 from .names import NameRefusedError, canonical_path, glob, normalise
 
 #: Methods that carry no body.
 BODILESS = frozenset(("GET", "HEAD"))
+#: What a rule may have: what is registered (RFC 9110), but for CONNECT and TRACE, and PATCH.
+METHODS = ("GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,14 +118,16 @@ class Facts:
         port: The port in CONNECT.
         sni: The name of the TLS handshake, or None if it had none.
         hosts: The value of each ``Host`` header.
-        authority: ``:authority`` (HTTP/2) or the authority of an absolute target, else ``""``.
+        authority: ``:authority`` (HTTP/2) or the authority of an absolute target, which nobody has
+            a reason to send in a tunnel; else ``""``.
         http2: Whether the request came over HTTP/2, where ``Host`` may be missing.
-        method: The method.
+        method: The method as it was sent: they are case-sensitive.
         target: Path and query.
         header_bytes: Size of all headers' names and values.
         has_body: Whether a body was announced.
         upgrade: Whether another protocol was asked for.
         odd_headers: Whether headers can be read in two ways, as when requests are smuggled.
+        headers: All headers.
     """
 
     connect: str
@@ -137,6 +142,7 @@ class Facts:
     has_body: bool = False
     upgrade: bool = False
     odd_headers: bool = False
+    headers: tuple[Header, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,8 +256,10 @@ def _same_host(host: str, facts: Facts) -> None:
         raise _Denied(f"{len(facts.hosts)} Host headers; there has to be one")
     if facts.http2 and not facts.authority:
         raise _Denied("no :authority")
+    if facts.authority and not facts.http2:
+        raise _Denied("the target is an absolute one (https://…), within a tunnel")
     named = [("Host", value) for value in facts.hosts]
-    named += [(":authority", facts.authority)] if facts.authority else []
+    named += [(":authority", facts.authority)] if facts.http2 else []
     for what, value in named:
         if _authority(value, facts.port, what) != host:
             raise _Denied(f"{what} {value[:100]!r} is not CONNECT's host {host!r}")
@@ -281,6 +289,8 @@ def _rule_for(rules: Sequence[Rule], facts: Facts) -> Rule:
         raise _Denied("the target has characters that targets do not have")
     if facts.upgrade:
         raise _Denied("another protocol was asked for (an upgrade)")
+    if why := misleading(facts.headers):
+        raise _Denied(why)
     if facts.has_body and facts.method in BODILESS:
         raise _Denied(f"{facts.method} with a body")
     try:

@@ -18,6 +18,7 @@ pytestmark = pytest.mark.network
 
 ORIGIN = "origin.test.example"
 HELLO = b"hello from the origin"
+NOTHING = 'summary = "Nothing"'
 #: Hooks, and whether the origin was reached by then (for what was allowed).
 HOOKS = {
     "http_connect": False, "next_layer": False, "tls_start_client": False, "requestheaders": False,
@@ -112,7 +113,7 @@ def test_an_episode_whose_folder_is_gone_is_no_bar_to_others_of_a_new_process(
 
 def test_a_proxy_that_does_not_answer_is_replaced(mortal, opened, policy_text, wait_until):
     way = opened(mortal, policy_text)
-    lost = NetworkPolicy(way.folder, "", ())
+    lost = NetworkPolicy(way.folder, NOTHING, ())
     stopped = mortal.pid
     os.kill(stopped, signal.SIGSTOP)
     mortal._control.settimeout(0.2)
@@ -131,7 +132,7 @@ def test_a_proxy_ends_with_whoever_started_it(
     monkeypatch.setattr(tempfile, "tempdir", str(deep))
     proxy = Proxy(interpreter.python)
     proxy.start()
-    way = opened(proxy, "")
+    way = opened(proxy, NOTHING)
     pid, folder = proxy.pid, proxy.folder
     proxy._process.stdin.close()
     wait_until(lambda: proxy.pid != pid, "the end of the process")
@@ -141,7 +142,7 @@ def test_a_proxy_ends_with_whoever_started_it(
     with pytest.raises((FileNotFoundError, ConnectionRefusedError)):
         way.connect()
     with pytest.raises(SandboxError, match="start it"):
-        proxy.add("a", NetworkPolicy(folder, "", ()), folder=folder, log=folder / "log")
+        proxy.add("a", NetworkPolicy(folder, NOTHING, ()), folder=folder, log=folder / "log")
 
 
 def test_a_proxy_that_cannot_start_says_why(interpreter, tmp_path):
@@ -168,14 +169,14 @@ def test_a_policy_changes_by_removing_and_adding(proxy, opened, policy_text):
     tls = before.tls()
     assert before.ask(tls=tls).endswith(HELLO)
     proxy.remove(before.name)
-    policy = NetworkPolicy(before.folder, "", ())
+    policy = NetworkPolicy(before.folder, NOTHING, ())
     proxy.add(before.name, policy, folder=before.folder, log=before.log)
     assert before.ask(tls=tls) == b""
     assert before.tunnel()[0] == 403
 
 
 def test_each_episode_has_a_policy_log_and_authority_of_its_own(proxy, opened, policy_text):
-    one, other = opened(proxy, policy_text), opened(proxy, "")
+    one, other = opened(proxy, policy_text), opened(proxy, NOTHING)
     assert one.ask().endswith(HELLO)
     assert other.tunnel()[0] == 403
     assert one.denials() == []
@@ -282,9 +283,9 @@ def test_what_cannot_be_added_says_why(proxy, tmp_path, way):
         with pytest.raises(UsageError, match=why):
             add(text)
     with pytest.raises(UsageError, match="already"):
-        add("", name=way.name)
+        add(NOTHING, name=way.name)
     with pytest.raises(SandboxError, match="No such file"):
-        add("", folder=tmp_path / "nowhere")
+        add(NOTHING, folder=tmp_path / "nowhere")
     with pytest.raises(SandboxError, match="No such file"):
-        add("", log=tmp_path / "nowhere" / "log")
+        add(NOTHING, log=tmp_path / "nowhere" / "log")
     assert way.ask().endswith(HELLO)

@@ -1,5 +1,7 @@
 """Names and paths have one way to be written, and what has two is refused."""
 
+from urllib.parse import quote, unquote
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -75,7 +77,8 @@ def test_normalising_is_idempotent_and_what_comes_out_is_a_name(name):
         "", "a", "*", "//", "/a//b", "/.", "/..", "/a/../b", "/a/./b", "/%2e%2e/a", "/a%2f..%2fb",
         "/%2e", "/..;/a", "/a/..;x/b", "/%", "/%2", "/%zz", "/%25", "/%252e", "/%00", "/%0a",
         "/%7f", "/a\\b", "/a%5cb", "/a#b", "/a b", "/é", "/a\tb", "/a\0", "/.%2e/a", "/a%2F%2Fb",
-        "/%2F",
+        "/%2F", "/%33/x", "/%61%2D", "/%5f", "/%c0%ae%c0%ae/s", "/%c0%af", "/%e0%80%af", "/%ff",
+        "/%c3", "/%c3/%a9", "/%c3x%a9", "/%ed%a0%80", "/%f4%90%80%80",
     ],
 )  # fmt: skip
 def test_a_path_that_can_be_read_in_two_ways_is_refused(path):
@@ -88,7 +91,10 @@ def test_a_path_that_can_be_read_in_two_ways_is_refused(path):
     [
         ("/", "/"),
         ("/a/b.c/", "/a/b.c/"),
-        ("/%61%2D", "/a-"),
+        ("/%7Ea%7e", "/~a~"),
+        ("/%40scope%2fname", "/@scope%2Fname"),
+        ("/libstdc%2b%2b6", "/libstdc++6"),
+        ("/%e2%82%ac%F0%9F%98%80", "/%E2%82%AC%F0%9F%98%80"),
         ("/@scope%2fname", "/@scope%2Fname"),
         ("/a%20b", "/a b"),
         ("/%c3%a9", "/%C3%A9"),
@@ -118,6 +124,30 @@ def test_a_path_is_written_in_one_way(path, written):
 )
 def test_globs(pattern, path, fits):
     assert (glob(pattern).fullmatch(path) is not None) == fits
+
+
+@given(st.text(max_size=12))
+def test_what_clients_escape_is_read_as_it_was_meant(text):
+    path = "/" + quote(text, safe="@")
+    try:
+        written = canonical_path(path)
+    except ValueError:
+        assert set(text) & {chr(code) for code in (*range(0x20), 0x25, 0x5C, 0x7F, 0x2F)} or (
+            text.split(";")[0] in (".", "..")
+        )
+        return
+    assert unquote(written) == "/" + text
+
+
+@given(st.binary(max_size=6))
+def test_escapes_are_utf8(data):
+    path = "/" + "".join(f"%{byte:02x}" for byte in data)
+    try:
+        canonical_path(path)
+    except ValueError:
+        return
+    data.decode()
+    assert not any(chr(byte).isalnum() for byte in data if byte < 128)
 
 
 @given(st.text("a/.%2eEfF5cC;*", max_size=16))

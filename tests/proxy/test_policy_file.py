@@ -22,9 +22,15 @@ def test_a_policy_is_read():
 
 
 def test_the_least_that_can_be_said_is_narrow():
-    assert read_policy("", {}).rules == ()
+    assert read_policy('summary = "Nothing at all"', {}).rules == ()
     (rule,) = read_policy(RULE + 'hosts = ["a.example"]', {}).rules
     assert (rule.methods, rule.ports) == (("GET", "HEAD"), (443,))
+
+
+def test_all_methods_that_ask_for_something_are_known():
+    methods = ["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"]
+    (rule,) = read_policy(f'{RULE}hosts = ["a.example"]\nmethods = {methods}', {}).rules
+    assert rule.methods == tuple(methods)
 
 
 def test_registries_are_filled_in():
@@ -44,6 +50,11 @@ def test_registries_are_filled_in():
     ("text", "problem"),
     [
         ("][", "not TOML"),
+        ("", "use the policy 'none'"),
+        ("# nothing", "use the policy 'none'"),
+        ('summary = ""', "use the policy 'none'"),
+        ("allow = []", "use the policy 'none'"),
+        ("[limits]\nmax_requests = 1", "use the policy 'none'"),
         ("alow = []", "unknown key 'alow'; did you mean 'allow'?"),
         ("summary = 1", "summary"),
         ("allow = 1", "allow: not a list"),
@@ -82,9 +93,12 @@ def test_registries_are_filled_in():
         (RULE + 'hosts = ["a.example"]\nports = [true]', "ports: True"),
         (RULE + 'hosts = ["a.example"]\nmethods = ["get"]', "methods: 'get'"),
         (RULE + 'hosts = ["a.example"]\nmethods = ["CONNECT"]', "methods: 'CONNECT'"),
+        (RULE + 'hosts = ["a.example"]\nmethods = ["TRACE"]', "methods: 'TRACE'"),
+        (RULE + 'hosts = ["a.example"]\nmethods = ["FOO"]', "'FOO' is not one of GET, HEAD, POST"),
         (RULE + 'hosts = ["a.example"]\npaths = ["a"]', "paths: 'a'"),
         (RULE + 'hosts = ["a.example"]\npaths = ["/../a"]', "paths: '/../a'"),
         (RULE + 'hosts = ["a.example"]\npaths = ["/%61"]', "paths: '/%61'"),
+        (RULE + 'hosts = ["a.example"]\npaths = ["/%C0%AE"]', "paths: '/%C0%AE'"),
         (RULE + 'hosts = ["a.example"]\nas_of = "today"', "as_of: 'today'"),
         (RULE + 'hosts = ["a.example"]\nas_of = "task"', "only a registry that is read"),
         (RULE + 'registry = "pip"\nas_of = "task"\nmethods = ["POST"]', "only a registry that is"),

@@ -69,16 +69,22 @@ def test_what_agrees_is_allowed_by_a_named_rule():
         ({"hosts": (f"{HOST}, evil.example.org",)}, "Host"),
         ({"hosts": (f"{HOST}:443:443",)}, "another port"),
         ({"hosts": (f"a@{HOST}",)}, "Host"),
-        ({"authority": "evil.example.org"}, ":authority"),
+        ({"authority": HOST}, "absolute"),
+        ({"authority": "evil.example.org"}, "absolute"),
+        ({"http2": True, "authority": "evil.example.org"}, ":authority"),
         ({"http2": True}, "no :authority"),
         ({"http2": True, "authority": HOST, "hosts": ("evil.example.org",)}, "Host"),
         ({"method": "PUT"}, "method 'PUT'"),
         ({"method": "get"}, "method 'get'"),
+        ({"headers": (("x-original-url", "/upload"),)}, "'x-original-url'"),
+        ({"headers": (("connection", "close, Host"),)}, "'host'"),
         ({"has_body": True}, "GET with a body"),
         ({"upgrade": True}, "upgrade"),
         ({"target": "/other"}, "not the path '/other'"),
         ({"target": "/simple/../upload"}, "dot segments"),
-        ({"target": "/simple/%2e%2e/upload"}, "dot segments"),
+        ({"target": "/simple/%2e%2e/upload"}, "two ways"),
+        ({"target": "/%73imple/a"}, "two ways"),
+        ({"target": "/simple/%c0%ae%c0%ae/upload"}, "not UTF-8"),
         ({"target": f"/simple/?{'x' * 257}"}, "query"),
         ({"target": "/simple/?a b"}, "characters"),
         ({"target": "/simple/?a\r\nb"}, "characters"),
@@ -152,6 +158,7 @@ FACTS = st.builds(
     target=st.sampled_from(["/", "/simple/a", "/upload", "*", "/simple/../upload", "//simple/a"]),
     authority=st.just("") | NAMES,
     http2=st.booleans(),
+    headers=st.lists(st.sampled_from([("te", "x"), ("proxy", "x")]), max_size=2).map(tuple),
     has_body=st.booleans(),
     upgrade=st.booleans(),
 )
@@ -177,6 +184,8 @@ def test_nothing_off_the_list_ever_matches(facts):
     assert facts.method in rule.methods
     assert facts.connect.isascii()
     assert not facts.upgrade
+    assert ("proxy", "x") not in facts.headers
+    assert bool(facts.authority) == facts.http2
 
 
 @given(st.text(max_size=30), st.sampled_from(["GET", "POST"]))
