@@ -146,8 +146,10 @@ async def check(
 
 def _record(part: TaskFile, checks: Sequence[TaskCheck]) -> bool:
     """Bring the quarantine up to date; returns False where the folder cannot be written to."""
-    reasons = {each.task_id: each.problem for each in checks if not each.holds}
-    if reasons == read_quarantine(part.path):
+    before, checked = read_quarantine(part.path), {each.task_id for each in checks}
+    kept = {one: before[one] for one in before if part.narrowed and one not in checked}
+    reasons = kept | {each.task_id: each.problem for each in checks if not each.holds}
+    if reasons == before:
         return True
     try:
         write_quarantine(part.path, reasons)

@@ -29,8 +29,8 @@ TaskSourceName = Annotated[
         "--tasks",
         metavar="SOURCE",
         help=(
-            "An environment or pack by name, a pack by its path, PATH.jsonl; to play, also "
-            "curriculum:SPEC. Default: all bundled tasks."
+            "An environment or pack by name, a task by its id, a pack by its path, PATH.jsonl; to "
+            "play, also curriculum:SPEC. Default: all bundled tasks."
         ),
         show_default=False,
     ),

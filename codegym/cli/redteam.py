@@ -184,7 +184,8 @@ def _print(report: Report, page: Path | None) -> None:
             evidence if len(evidence) <= 200 else f"{evidence[:200]}…",
             style="bold red" if each.outcome == "succeeded" else "",
         )
-    out.print(table)
+    if report.verdicts:
+        out.print(table)
     for result in report.faults:
         said = f"{result.attack.name}: not played to an end: {safe(result.problem)}"
         out.print(said, style="yellow", soft_wrap=True)
@@ -195,11 +196,14 @@ def _print(report: Report, page: Path | None) -> None:
         said = f"{control.task_id}: an honest solution came to no grade: {control.text}"
         out.print(safe(said), style="yellow", soft_wrap=True)
     got, total = len(report.succeeded), len(report.verdicts)
+    told, style = "no attack was played to its end: nothing is known", "yellow"
+    if total:
+        told = f"{got} of {counted(total, 'attack')} got through"
+        style = "bold red" if got else "bold green"
+    honest = counted(len(report.controls), "honest solution")
     out.print(
-        f"{got} of {counted(total, 'attack')} got through; "
-        f"{len(report.false_positives)} of {counted(len(report.controls), 'honest solution')} "
-        f"graded below 1; {report.seconds:.1f} s",
-        style="bold red" if got else "bold green",
+        f"{told}; {len(report.false_positives)} of {honest} graded below 1; {report.seconds:.1f} s",
+        style=style,
     )
     if not report.complete:
         out.print("stopped before its end", style="yellow")

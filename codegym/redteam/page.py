@@ -55,10 +55,11 @@ def render(report: Report, source: str) -> str:
         report: What is known.
         source: What was attacked, in words.
     """
-    got = len(report.succeeded)
+    got, total = len(report.succeeded), len(report.verdicts)
     verb = "attack got" if got == 1 else "attacks got"
+    title = f"{got} of {total} {verb} through" if total else "no attack was played to its end"
     return _PAGE.substitute(
-        title=f"{got} of {len(report.verdicts)} {verb} through",
+        title=title,
         summary=escape(_summary(report, source)),
         totals=_totals(report),
         faults=_faults(report),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -11,13 +11,14 @@ from codegym.errors import DataError, NotFoundError, UsageError
 from codegym.resources import data_root
 from codegym.tasks.environment import FILE_NAME, Environment, load_environment
 from codegym.tasks.joined import Joined
-from codegym.tasks.pack import INFO, Pack, is_pack
+from codegym.tasks.pack import INFO, ROWS, Pack, is_pack
 from codegym.tasks.task_file import TaskFile
 
 _Kind = Literal["environments", "packs"]
 
-_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
-_FORMS = "an environment or a pack by NAME, a pack by PATH/TO/IT, or PATH.jsonl"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,199}")
+_ID = re.compile(rb'"instance_id": ?"([^"\\]+)"')
+_FORMS = "an environment or a pack by NAME, a task by its ID, a pack by PATH/TO/IT, or PATH.jsonl"
 _LATER = {"sealed": "sealed packs"}
 
 
@@ -50,8 +51,8 @@ def resolve(tasks: str | None) -> TaskFile | Joined:
     """Return the task source that ``tasks`` names.
 
     Args:
-        tasks: The name of an environment or pack, a pack's folder with a ``/`` in it,
-            ``PATH.jsonl``, or None for all bundled tasks.
+        tasks: The name of an environment or pack, a task's id in one of these, a pack's folder
+            with a ``/`` in it, ``PATH.jsonl``, or None for all bundled tasks.
 
     Returns:
         A ``TaskSource`` that also has ``name``, ``len()``, ``quarantined`` and ``all_tasks()``.
@@ -90,12 +91,37 @@ def _named(name: str) -> Pack:
     found, packs = _folders("environments"), _folders("packs")
     folders = [*found.get(name, ()), *packs.get(name, ())]
     if not folders:
-        hint = f"{_looked_in('environments', 'packs')}; rows in a file are named by PATH.jsonl"
-        raise NotFoundError("environment or pack", name, [*found, *packs], hint=hint)
+        return _just(name, found, packs)
     folder = _only(name, folders)
     if name in found:
         return _tasks_of(_load(folder))
     return _pack(folder)
+
+
+def _just(
+    task_id: str, found: Mapping[str, Sequence[Path]], packs: Mapping[str, Sequence[Path]]
+) -> Pack:
+    """The one task of an id. Only the pack that has it is opened; the others' ids are read."""
+    every = [folder for kind in (found, packs) for each in kind.values() for folder in each]
+    ids = {folder: _ids(folder / ROWS) for folder in every}
+    having = [folder for folder in every if task_id in ids[folder]]
+    if not having:
+        known = [*found, *packs, *{one for each in ids.values() for one in each}]
+        hint = f"{_looked_in('environments', 'packs')}; rows in a file are named by PATH.jsonl"
+        raise NotFoundError("environment, pack or task", task_id, known, hint=hint)
+    if len(having) > 1:
+        places = " and ".join(map(str, having))
+        raise UsageError(f"the task {task_id!r} is there twice: {places}; name a pack by its path")
+    folder = having[0]
+    return _named(folder.name).just(task_id)
+
+
+def _ids(rows: Path) -> Iterable[str]:
+    """Of a file's tasks, by the look of it: it is checked when it is opened."""
+    try:
+        return {found.decode() for found in _ID.findall(rows.read_bytes())}
+    except (OSError, UnicodeDecodeError):
+        return ()
 
 
 def _pack(folder: Path) -> Pack:

@@ -83,7 +83,10 @@ class TaskFile:
         ids: Of the tasks that can be drawn, in the file's order; ``len()`` counts them.
         quarantined: Why each other task is left out, by id.
         environments: Digest of each environment that a row names.
+        narrowed: Whether the file holds other tasks, too, that the source has not.
     """
+
+    narrowed = False
 
     def __init__(self, path: Path, name: str, index: Index) -> None:
         self.path, self.name = path, name
@@ -117,6 +120,18 @@ class TaskFile:
         chosen.ids = tuple(task.instance_id for task in self if keep(task))
         return chosen
 
+    def just(self, task_id: str) -> Self:
+        """One task alone, as a source of its own. Raises ``NotFoundError``."""
+        chosen = copy(self)
+        chosen.name, chosen.narrowed = task_id, True
+        chosen._entries = {task_id: self._entry(task_id)}
+        chosen.ids = tuple(one for one in self.ids if one == task_id)
+        chosen.quarantined = {
+            one: reason for one, reason in self.quarantined.items() if one == task_id
+        }
+        chosen.digest = digest_of(self.digest, {}, [task_id])
+        return chosen
+
     def sample(self, rng: np.random.Generator) -> Task:
         """Draw a task, each as likely as any. Raises ``UsageError`` where all are quarantined."""
         self.require_any()
@@ -131,8 +146,7 @@ class TaskFile:
         if task_id in self.quarantined:
             reason = self.quarantined[task_id]
             raise NotFoundError("task", task_id, hint=f"it is quarantined: {reason}")
-        if task_id not in self._entries:
-            raise NotFoundError("task", task_id, self.ids, hint=f"looked in {self.path}")
+        self._entry(task_id)
         return self._read(task_id)
 
     def place(self, task_id: str) -> tuple[Path, int]:
@@ -141,6 +155,11 @@ class TaskFile:
 
     def observe(self, group: Sequence[EpisodeResult]) -> None:
         """Ignored: what is in a file does not change."""
+
+    def _entry(self, task_id: str) -> Entry:
+        if task_id not in self._entries:
+            raise NotFoundError("task", task_id, self.ids, hint=f"looked in {self.path}")
+        return self._entries[task_id]
 
     def _read(self, task_id: str) -> Task:
         entry = self._entries[task_id]

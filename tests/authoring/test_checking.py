@@ -34,6 +34,16 @@ async def test_what_holds_holds(tiny, setting):
     assert not (tiny.folder / "quarantine.jsonl").exists()
 
 
+async def test_a_check_of_one_task_leaves_what_is_known_of_the_others(tiny, setting):
+    task = tiny_task(tiny)
+    source = pack(tiny, *(replace(task, instance_id=name) for name in ("t0", "t1")))
+    write_quarantine(source.path, {"t0": "flaky", "t1": "slow"})
+    report = await authoring.check(resolve("t1"), setting, 1)
+    assert [each.task_id for each in report.tasks] == ["t1"]
+    assert report.released == ("t1",)
+    assert read_quarantine(source.path) == {"t0": "flaky"}
+
+
 async def test_what_protects_grades_is_told_and_can_be_asked_for(tiny, setting):
     task = tiny_task(tiny)
     loose = task.test_patch.replace("median([4, 1, 2, 3]) == 2.5", "median([4, 1, 2, 3]) < 2.6")

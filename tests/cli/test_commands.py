@@ -162,6 +162,18 @@ def test_doctor(codegym):
     assert "Sandboxes work here." in codegym("doctor").out
 
 
+def test_doctor_says_how_to_have_a_proxy(codegym, tmp_path):
+    found = one_object(codegym("doctor", "--json", CODEGYM_CACHE=str(tmp_path)))
+    assert found["ok"]
+    assert "codegym proxy install" in found["checks"]["network"]["mend"]
+    ready = tmp_path / "proxy" / "0c0f" / "ready"
+    ready.parent.mkdir(parents=True)
+    ready.write_text("12.3.1")
+    found = one_object(codegym("doctor", "--json", CODEGYM_CACHE=str(tmp_path)))
+    assert found["checks"]["network"]["state"] == "ok"
+    assert found["checks"]["network"]["found"].endswith("mitmproxy 12.3.1")
+
+
 def test_bench_json(codegym):
     ran = codegym("bench", "--tasks", "tiny", "--times", "1", "--json")
     assert ran.status == 0, ran.err

@@ -60,7 +60,9 @@ def test_stats_tell_what_was_learned_and_draw_it(place):
 def test_stats_of_nothing(place):
     found = told("stats", "own.toml", "--plot", "out.html")["stats"]
     assert (found["tried"], found["informative"], found["calibration"]["auc"]) == (0, None, None)
-    assert "0 of 6 tasks tried" in invoke("stats", "own.toml").stdout
+    printed = invoke("stats", "own.toml").stdout
+    assert "0 of 6 tasks tried" in printed
+    assert printed.endswith("nothing recorded yet\n")
 
 
 def test_simulate_compares_and_says_by_how_much(place):
@@ -85,10 +87,29 @@ def test_simulate_compares_and_says_by_how_much(place):
         (["simulate", "adaptiv"], "did you mean 'adaptive'"),
         (["sample", "none.toml"], "no curriculum named 'none.toml'"),
         (["stats", "none.toml"], "no curriculum named 'none.toml'"),
+        (["stats", "own.toml", "--plot", "none/x.html"], "none is no folder; make it first"),
+        (["stats", "own.toml", "--plot", "x.svg"], "only .html is written"),
+        (["simulate", "adaptive", "--plot", "none/x.svg"], "none is no folder; make it first"),
+        (["simulate", "adaptive", "--plot", "x.pdf"], "only .svg is written; name it NAME.svg"),
     ],
 )
 def test_what_cannot_be_is_told(place, words, problem):
     assert problem in invoke(*words, status=2).stderr
+
+
+def test_a_plot_that_cannot_be_written_is_told_before_the_work(place):
+    (place / "x.svg").mkdir()
+    told = invoke("simulate", "adaptive", "--plot", "x.svg", status=3)
+    assert "--plot x.svg: Is a directory" in told.stderr
+    assert not told.stdout
+
+
+def test_simulate_says_which_samplers_are_baselines(place):
+    words = ("--seeds", "2", "--seed", "900", "--pools", "easy")
+    table = invoke("simulate", "uniform", *words).stdout
+    assert "sec, baseline " in table
+    assert "oracle, baseline " in table
+    assert "uniform, baseline" not in table  # it was asked for
 
 
 def test_rate_plays_episodes_and_keeps_what_others_did(tmp_path, monkeypatch):

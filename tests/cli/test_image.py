@@ -1,6 +1,8 @@
 """``codegym image``, and runs whose sandboxes start from what it made."""
 
+import importlib.util
 import json
+import socket
 
 import pytest
 
@@ -48,6 +50,32 @@ def test_a_run_on_it_is_graded_and_pins_it(backend, images, codegym, tmp_path):
     other = codegym("run", ID, *options[:2], "--policy", "noop", "--out", out)
     assert other.status == 2
     assert "images" in other.err
+
+
+@pytest.mark.docker
+def test_a_base_that_is_no_name_is_told(codegym, docker_images):
+    ran = codegym("image", "build", "tiny", "--base", "BAD IMG")
+    assert (ran.status, ran.out) == (2, "")
+    assert "--base 'BAD IMG' is no image's name" in ran.err
+
+
+def test_an_engine_behind_ssh_needs_a_part_of_the_sdk(codegym):
+    if importlib.util.find_spec("paramiko"):
+        pytest.skip("it is there")
+    ran = codegym("image", "list", DOCKER_HOST="ssh://nosuch")
+    assert (ran.status, ran.out) == (3, "")
+    assert "pip install 'docker[ssh]'" in ran.err
+
+
+@pytest.mark.parametrize("scheme", ["unix", "http+unix"])
+def test_an_engine_that_is_down_leaves_no_socket_open(codegym, tmp_path, scheme):
+    with socket.socket(socket.AF_UNIX) as dead:
+        dead.bind(f"{tmp_path}/s")
+    host = f"{scheme}://{tmp_path}/s"
+    ran = codegym("image", "list", DOCKER_HOST=host, PYTHONDEVMODE="1")
+    assert ran.status == 3
+    assert "Connection refused" in ran.err
+    assert "ResourceWarning" not in ran.err
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,10 @@ import sys
 
 import pytest
 
+from codegym.cli import redteam
+from codegym.redteam import Report
+from codegym.redteam.page import render
+
 
 def _start(home, *arguments, **options):
     command = [sys.executable, "-m", "codegym", "redteam", *map(str, arguments)]
@@ -73,6 +77,16 @@ def test_what_cannot_be_is_told(home, arguments, said):
     status, _, err = _run(home, *arguments)
     assert status == 2
     assert said in err
+
+
+def test_where_nothing_was_played_no_pass_is_told(capsys):
+    redteam._print(Report(), None)
+    told = capsys.readouterr().out
+    assert told.startswith("no attack was played to its end: nothing is known")
+    assert "got through" not in told
+    page = render(Report(), "tiny")
+    assert "<h1>no attack was played to its end</h1>" in page
+    assert "got through" not in page
 
 
 def test_a_run_that_is_stopped_tells_what_was_done(home, tmp_path):

@@ -60,6 +60,25 @@ async def test_nobody_reaches_a_sandbox_of_another(server, client, spec):
         assert (await box.shell("echo mine")).output == b"mine\n"
 
 
+async def test_a_server_that_is_lost_is_told_of_once(local, spec, monkeypatch):
+    monkeypatch.setattr("codegym.sandbox.remote.backend._RETRY_SEC", ())
+    told = []
+    async with serving(local) as server:
+        client = server.client()
+        client.tell(told.append)
+        await client.start(spec)
+    await until(lambda: not client._link.alive)
+    for _ in range(3):
+        with pytest.raises(SandboxError, match="no sandbox server answers"):
+            await client.start(spec)
+    assert told == [f"the sandbox server at {server.address} is lost; trying again"]
+    async with serving(local, port=server.address.port):
+        async with await client.start(spec) as box:
+            assert (await box.shell("echo back")).output == b"back\n"
+        await client.close()
+    assert len(told) == 1
+
+
 @pytest.mark.parametrize(
     "data",
     [

@@ -1,5 +1,7 @@
 """TLS: what is trusted, and what a wrong certificate is told as."""
 
+import asyncio
+
 import pytest
 from server.test_listening import is_served, refused
 from serving import certificates, serving
@@ -39,8 +41,23 @@ async def test_a_certificate_of_another_host_is_refused(local, tmp_path, monkeyp
 
 async def test_http_to_https_and_back_are_told(server, secure, signed, monkeypatch):
     monkeypatch.setenv("CODEGYM_REMOTE_CA", str(signed[0]))
-    for address, scheme in ((server.address, "https"), (secure.address, "http")):
-        assert "http" in await refused(parse(f"{scheme}://127.0.0.1:{address.port}"))
+    told = await refused(parse(f"https://127.0.0.1:{server.address.port}"))
+    assert "does not speak TLS" in told
+    assert "--cert" in told
+    told = await refused(parse(f"http://127.0.0.1:{secure.address.port}"))
+    assert "whether it is http or https" in told
+
+
+async def test_a_web_server_without_tls_is_told(monkeypatch):
+    async def answer(reader, writer):
+        await reader.read(5)
+        writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+        await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0) as web:
+        port = web.sockets[0].getsockname()[1]
+        assert "does not speak TLS" in await refused(parse(f"https://127.0.0.1:{port}"))
 
 
 async def test_half_a_certificate_is_refused(local, signed):

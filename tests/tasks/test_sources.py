@@ -110,6 +110,30 @@ def test_a_pack_by_name(tiny: Environment, tmp_path: Path) -> None:
         resolve("yours")
 
 
+def test_one_task_by_its_id(tiny: Environment, bundled: Path, tmp_path: Path) -> None:
+    whole = resolve_of(tiny, 3)
+    write_quarantine(whole.path, {"t0": "flaky", "t1": "slow"})
+    source = resolve("t2")
+    assert isinstance(source, Pack)
+    assert (source.name, len(source), source.narrowed) == ("t2", 1, True)
+    assert [task.instance_id for task in source.all_tasks()] == ["t2"]
+    assert draw(source, 5) == "t2"
+    assert len({source.digest, whole.digest, resolve("t1").digest}) == 3
+    assert resolve("t1").quarantined == {"t1": "slow"}
+    with pytest.raises(UsageError, match=r"all 1 are quarantined; .*\(t1: slow\)"):
+        draw(resolve("t1"), 0)
+    with pytest.raises(NotFoundError, match="no task named 't1'"):
+        source.get("t1")
+    bundle(bundled, "other", 1)
+    assert resolve("other0").get("other0").environment == "other"
+    with pytest.raises(NotFoundError, match="pack or task named 'othr0'; did you mean 'other0'"):
+        resolve("othr0")
+    folder = tmp_path / ".codegym" / "packs" / "mine"
+    write_pack(folder, numbered(tiny, 1), name="mine", environments=[tiny])
+    with pytest.raises(UsageError, match=r"the task 't0' is there twice: .* and .*"):
+        resolve("t0")
+
+
 def test_a_pack_by_its_path(tiny: Environment, tmp_path: Path) -> None:
     folder = tmp_path / "packs" / "mine"
     folder.mkdir(parents=True)
@@ -166,7 +190,7 @@ def test_rows_of_an_environment_that_is_not_there(tiny: Environment, tmp_path: P
     [
         ("sealed:x", "sealed packs come with a later version"),
         ("curriculum:x", "a curriculum draws from other sources"),
-        ("a/b", "no task source; use an environment or a pack by NAME, a pack by PATH/TO/IT"),
+        ("a/b", "no task source; use an environment or a pack by NAME, a task by its ID, a pack"),
         ("", "no task source"),
         ("../tiny", "no task source"),
         ("kvlog,tiny", "no task source"),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from codegym.cli.curriculum import evolve, rate, stats
-from codegym.cli.curriculum.options import SpecName
+from codegym.cli.curriculum.options import SpecName, require_plot
 from codegym.cli.options import Json
 from codegym.cli.output import console, print_json, safe
 from codegym.errors import NotFoundError
@@ -79,10 +80,12 @@ def simulate(
     """Compare samplers on made-up tasks, with learners that get better.
 
     `ratio` is how many rollouts uniform drawing needs for the same success on tasks held out, by
-    those that the sampler needs; every rollout counts, whatever it was for.
+    those that the sampler needs; every rollout counts, whatever it was for. Baselines are always
+    played, too: uniform drawing, choosing categories only (sec), and knowing every chance (oracle).
     """
     from codegym.curriculum.simulation import LEARNERS, POOLS, Setup, compare
 
+    require_plot(plot, ".svg")
     chosen = [name.strip() for name in pools.split(",")]
     for what, name, known in (
         ("learner", learner, LEARNERS),
@@ -91,30 +94,37 @@ def simulate(
         if name not in known:
             raise NotFoundError(what, name, known, f"there are: {', '.join(known)}")
     setup = Setup(learner, labels, range(seed, seed + seeds))
+    samplers = _samplers(specs)
     results: list[Compared] = []
     screen = console(stderr=json)
-    for result in compare(_samplers(specs), setup, chosen):
+    for result in compare(samplers, setup, chosen):
         results.append(result)
         low, high = result.ci95
         screen.print(
-            f"{result.pool:<9} {result.sampler:<16} {result.ratio:5.2f} times uniform "
+            f"{result.pool:<9} {_label(result, samplers):<17} {result.ratio:5.2f} times uniform "
             f"(95 % {low:.2f} to {high:.2f}), {result.rollouts:7.0f} rollouts, "
             f"{result.effective:.2f} of the groups informative",
             soft_wrap=True,
         )
     if plot is not None:
-        plot.write_text(_plotted(f"Times uniform, {learner}, labels {labels:g}", results))
+        title = f"Times uniform, {learner}, labels {labels:g}"
+        plot.write_text(_plotted(title, results, samplers), encoding="utf-8")
     if json:
         found = {pool: {r.sampler: r for r in results if r.pool == pool} for pool in chosen}
         about = {"learner": learner, "labels": labels, "seeds": seeds, "first_seed": seed}
         print_json({**about, "pools": found})
 
 
-def _plotted(title: str, results: list[Compared]) -> str:
+def _label(result: Compared, asked: Collection[str]) -> str:
+    """A sampler's name; says so where nobody asked for it."""
+    return result.sampler if result.sampler in asked else f"{result.sampler}, baseline"
+
+
+def _plotted(title: str, results: list[Compared], asked: Collection[str]) -> str:
     from codegym.cli.curriculum.plots import intervals
 
     groups = {
-        r.pool: [(o.sampler, o.ratio, *o.ci95) for o in results if o.pool == r.pool]
+        r.pool: [(_label(o, asked), o.ratio, *o.ci95) for o in results if o.pool == r.pool]
         for r in results
     }
     return intervals(title, list(groups.items()), 1.0)

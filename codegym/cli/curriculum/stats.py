@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from codegym.cli.curriculum.options import SpecName
+from codegym.cli.curriculum.options import SpecName, require_plot
 from codegym.cli.options import Json
 from codegym.cli.output import console, print_json, safe
 
@@ -75,6 +75,7 @@ def stats(
     """Show what a curriculum knows: difficulty, coverage, and how far it was right."""
     from codegym.curriculum import open_curriculum
 
+    require_plot(plot, ".html")
     curriculum = open_curriculum(spec)
     curriculum.refresh()
     known = curriculum.expectations(curriculum.pool)
@@ -143,7 +144,8 @@ def _print(found: Stats) -> None:
     if seen.brier is not None and seen.base is not None:
         auc = "" if seen.auc is None else f", AUC {seen.auc:.2f}"
         out.print(f"expected against seen: Brier {seen.brier:.3f} (the mean: {seen.base:.3f}){auc}")
-    out.print(safe(str(found.state)), style="dim", soft_wrap=True)
+    told = str(found.state) if found.state.exists() else "nothing recorded yet"
+    out.print(safe(told), style="dim", soft_wrap=True)
 
 
 def _page(curriculum: Curriculum, known: list[Expectation], found: Stats) -> str:

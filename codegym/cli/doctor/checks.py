@@ -193,8 +193,23 @@ async def backend(name: str) -> list[Check]:
 
 
 def network() -> Check:
-    """Sandboxes have none."""
-    return Check("network", "ok", "sandboxes have loopback only; an egress proxy comes later")
+    """Sandboxes have none, but where a policy opens a way; the proxy that judges it runs here."""
+    from codegym.store.cache import cache_dir
+
+    found = "sandboxes have loopback only, and what a --network policy lets through"
+    try:
+        made = list((cache_dir() / "proxy").glob("*/ready"))
+    except (CodeGymError, OSError):  # ``cache`` says so
+        made = []
+    if made:
+        newest = max(made, key=lambda ready: ready.stat().st_mtime)
+        return Check("network", "ok", f"{found}; proxy: mitmproxy {_read(str(newest))}")
+    return Check(
+        "network",
+        "note",
+        f"{found}; the proxy's interpreter is not made yet",
+        "Only policies need it: `codegym proxy install`, or their first use makes it.",
+    )
 
 
 def _read(path: str) -> str:

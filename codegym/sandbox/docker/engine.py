@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import os
 import socket
 import threading
@@ -14,7 +15,7 @@ from codegym.errors import SandboxError, UnavailableError
 from codegym.sandbox.docker.owners import LABEL, OWNER_LABEL, Owner
 
 if TYPE_CHECKING:
-    from docker import APIClient
+    from docker import APIClient, DockerClient
 
 _TIMEOUT_SEC = 180.0
 _OLDEST_API = (1, 41)
@@ -91,10 +92,14 @@ class Engine:
     """
 
     def __init__(self) -> None:
-        self._api = _connect()
+        self._api = _new_enough(connect(_TIMEOUT_SEC))
         self.owner = Owner.me()
         self._labels = {LABEL: "sandbox", OWNER_LABEL: str(self.owner)}
-        self.abilities = self._abilities()
+        try:
+            self.abilities = self._abilities()
+        except BaseException:
+            self.close()
+            raise
 
     def _abilities(self) -> Abilities:
         with _explained("info"):
@@ -267,7 +272,8 @@ class Left:
     owner: Owner | None
 
 
-def _connect() -> APIClient:
+def connect(timeout_sec: float) -> DockerClient:
+    """A connection to the engine that ``DOCKER_HOST`` names. Raises ``UnavailableError``."""
     try:
         import docker
         from docker.errors import DockerException
@@ -276,26 +282,47 @@ def _connect() -> APIClient:
             f"the Docker SDK is not installed (no module {error.name})",
             "Install it: `pip install 'codegym[docker]'`",
         ) from error
-    where = os.environ.get("DOCKER_HOST") or _USUAL
+    where = host()
+    if where.startswith("ssh://") and importlib.util.find_spec("paramiko") is None:
+        raise UnavailableError(
+            f"the Docker SDK cannot speak SSH, as {where} wants (no module paramiko)",
+            "Install what it needs for that: `pip install 'docker[ssh]'`",
+        )
     try:
         _knock(where)
-        api: APIClient = docker.from_env(timeout=int(_TIMEOUT_SEC)).api
+        return docker.from_env(timeout=int(timeout_sec))
     except (DockerException, OSError) as error:  # it has asked for the version already
         problem = f"no Docker engine answers at {where}: {innermost(error)}"
         raise UnavailableError(problem, MEND) from error
+
+
+def host() -> str:
+    """Where the engine is looked for."""
+    return os.environ.get("DOCKER_HOST") or _USUAL
+
+
+def _new_enough(client: DockerClient) -> APIClient:
+    api: APIClient = client.api
     if tuple(int(part) for part in api._version.split(".")) < _OLDEST_API:
+        client.close()
         raise UnavailableError(
-            f"the Docker engine at {where} is too old (API {api._version})",
+            f"the Docker engine at {host()} is too old (API {api._version})",
             "Sandboxes need Docker 20.10 or newer",
         )
     return api
 
 
 def _knock(where: str) -> None:
-    """Try a socket of this machine first: what the system says of it is said as it is."""
-    if where.startswith("unix://") and hasattr(socket, "AF_UNIX"):
+    """Try a socket of this machine first: what the system says of it is said as it is.
+
+    Where nobody listens, the SDK would leave one open, too.
+    """
+    from docker.utils import parse_host
+
+    known = parse_host(where, os.name == "nt")  # as the SDK reads it
+    if known.startswith("http+unix://") and hasattr(socket, "AF_UNIX"):
         with socket.socket(socket.AF_UNIX) as knocking:
-            knocking.connect(where.removeprefix("unix://"))
+            knocking.connect(known.removeprefix("http+unix://"))
 
 
 @contextlib.contextmanager

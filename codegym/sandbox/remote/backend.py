@@ -57,10 +57,11 @@ class Remote:
         self._capabilities: Capabilities | None = None
         self._link: Link | None = None
         self._linking = asyncio.Lock()
+        self._told: Callable[[str], None] = lambda _: None
 
     def tell(self, progress: Callable[[str], None]) -> None:
         """Have somebody told, in words, what takes time."""
-        self._uploads.told = progress
+        self._told = self._uploads.told = progress
 
     def capabilities(self) -> Capabilities:
         """What the server's sandboxes can do. Raises ``UnavailableError``.
@@ -132,8 +133,11 @@ class Remote:
     async def _reach(self) -> Link:
         """The connection, made anew where it was lost. Raises ``SandboxError``."""
         async with self._linking:
+            if self._link and not self._link.alive:
+                self._link = None  # so that it is said once
+                self._told(f"the sandbox server at {self._server.address} is lost; trying again")
             for wait_sec in (*_RETRY_SEC, 0.0):
-                if self._link and self._link.alive:
+                if self._link:
                     break
                 try:
                     self._link = Link(await self._server.dial(), str(self._server.address))

@@ -19,6 +19,10 @@ from codegym.sandbox.remote.wire import (
 )
 
 _CONNECT_SEC = 15.0
+#: What OpenSSL calls an answer that is not TLS at all.
+_NO_TLS = frozenset(
+    {"WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "UNEXPECTED_EOF_WHILE_READING"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +65,19 @@ class Server:
 
     async def _greet(self, opened: socket.socket, secure: ssl.SSLContext | None) -> Wire:
         notice_loss(opened)
-        reader, writer = await asyncio.open_connection(
-            sock=opened, ssl=secure, server_hostname=self.address.host if secure else None
-        )
+        name = self.address.host if secure else None
+        try:
+            reader, writer = await asyncio.open_connection(
+                sock=opened, ssl=secure, server_hostname=name
+            )
+        except (OSError, EOFError) as error:
+            if not secure or not _is_no_tls(error):
+                raise
+            raise UnavailableError(
+                f"what listens at {self.address} does not speak TLS",
+                "Start the server with --cert and --key, or use http:// (on this machine only, as "
+                "through an SSH tunnel)",
+            ) from error
         try:
             self._check(*await introduce(reader, writer, self.token))
         except BaseException:
@@ -88,3 +102,10 @@ class Server:
                 f"the sandbox server at {self.address} has as many clients as it takes",
                 "End some of them, or start another server",
             )
+
+
+def _is_no_tls(error: OSError | EOFError) -> bool:
+    """Whether a handshake ended since the other side knows none; it may have just hung up."""
+    if isinstance(error, ssl.SSLError):
+        return error.reason in _NO_TLS
+    return isinstance(error, ConnectionError | EOFError)

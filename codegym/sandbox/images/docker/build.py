@@ -71,7 +71,8 @@ async def build_docker_image(
     Raises:
         UnavailableError: No engine, no base image, no room on its disk, or no wheels to fetch.
         DataError: A step of the Dockerfile failed, or the lock is wrong.
-        UsageError: The environment has no Dockerfile, or needs its tree while it is built.
+        UsageError: The environment has no Dockerfile, or needs its tree while it is built; or the
+            base's name is none.
     """
     made = recipe(environment, dockerfile_of(environment))
     with engine() as client:
@@ -147,6 +148,12 @@ def _base(client: DockerClient, base: str, progress: _Progress) -> str:
         return str(client.images.get(base).id)
     except ImageNotFound:
         progress(f"pulling {base}")
+    except APIError as error:
+        if error.status_code != _BAD_REQUEST:
+            raise
+        raise UsageError(
+            f"--base {base!r} is no image's name ({error.explanation}); as one is: python:3.12"
+        ) from error
     try:
         repository, tag = _split(base)
         return str(client.images.pull(repository, tag=tag).id)

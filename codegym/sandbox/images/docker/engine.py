@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from codegym.errors import UnavailableError
-from codegym.sandbox.docker.engine import MEND, innermost
+from codegym.sandbox.docker.engine import MEND, connect, host, innermost
 
 if TYPE_CHECKING:
     from docker import DockerClient
@@ -27,28 +25,16 @@ def engine() -> Iterator[DockerClient]:
     Raises:
         UnavailableError: The SDK is missing, no engine answers, it refuses, or its disk is full.
     """
-    try:
-        import docker
-        from docker.errors import APIError, DockerException
-        from requests.exceptions import RequestException
-    except ModuleNotFoundError as error:
-        raise UnavailableError(
-            f"the Docker SDK for Python is not installed (no module {error.name})",
-            "Run `pip install 'codegym[docker]'`",
-        ) from error
-    where = os.environ.get("DOCKER_HOST") or "unix:///var/run/docker.sock"
-    _knock(where)
-    try:
-        client = docker.from_env(timeout=_SILENT_SEC)
-    except DockerException as error:  # it has asked for the version already
-        problem = f"no Docker engine answers at {where}: {innermost(error)}"
-        raise UnavailableError(problem, MEND) from error
+    client = connect(_SILENT_SEC)
+    from docker.errors import APIError
+    from requests.exceptions import RequestException
+
     try:
         yield client
     except APIError as error:
         raise explained(str(error.explanation or error)) from error
     except RequestException as error:
-        problem = f"the Docker engine at {where} is gone: {innermost(error)}"
+        problem = f"the Docker engine at {host()} is gone: {innermost(error)}"
         raise UnavailableError(problem, MEND) from error
     finally:
         client.close()
@@ -62,14 +48,3 @@ def explained(said: str) -> UnavailableError:
             "`docker system df` says what takes it, `docker system prune` frees what is not used",
         )
     return UnavailableError(f"the Docker engine refused: {said}", "See its log, and `docker info`")
-
-
-def _knock(where: str) -> None:
-    """See whether somebody listens: where nobody does, the SDK leaves a socket open."""
-    if where.startswith("unix://"):
-        with socket.socket(socket.AF_UNIX) as trying:
-            try:
-                trying.connect(where.removeprefix("unix://"))
-            except OSError as error:
-                problem = f"no Docker engine answers at {where}: {error.strerror or error}"
-                raise UnavailableError(problem, MEND) from error
