@@ -80,6 +80,7 @@ def test_without_user_namespaces(codegym, tmp_path):
     """In a user namespace that allows none below it: to this user, a machine that forbids them."""
     forbid = 'echo 0 > /proc/sys/user/max_user_namespaces && exec "$@"'
     before = ("unshare", "--user", "--map-root-user", "sh", "-c", forbid, "sh")
+    before = ("env", "DOCKER_HOST=unix:///nowhere/docker.sock", *before)  # nor containers
     ran = codegym("doctor", "--json", before=before)
     found = json.loads(ran.out)
     assert ran.status == 3

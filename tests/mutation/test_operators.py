@@ -42,9 +42,7 @@ def _id(value):
 ALL = list(_cases())
 
 
-@pytest.mark.parametrize(
-    ("language", "name", "top", "source", "expected"), ALL, ids=_id
-)
+@pytest.mark.parametrize(("language", "name", "top", "source", "expected"), ALL, ids=_id)
 def test_what_it_makes(mutants, language, name, top, source, expected):
     around = PACKAGE.get(language, "") + "%s" if top else AROUND.get(language, "%s")
     before, _, after = around.partition("%s")
