@@ -46,6 +46,6 @@ async def far(request, urls, monkeypatch):
 @pytest.mark.parametrize(("far", "name"), list(cases()), indirect=["far"])
 async def test_remote_conforms(far, name, tiny):
     image = await build_image(tiny, far)
-    layer = LayerStore().publish("tree-0c0f0e02", lambda folder: workspace(folder, far.owner))
+    layer = LayerStore().publish("tree-0c0f0e11", lambda folder: workspace(folder, far.owner))
     assert far.capabilities().backend == "remote"
     await CHECKS[name](far, SandboxSpec(image, layer))

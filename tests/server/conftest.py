@@ -44,7 +44,7 @@ def programs(folder):
 def spec():
     store = LayerStore()
     root = store.publish("root-0c0f0e00", programs)
-    layer = store.publish("tree-0c0f0e03", lambda folder: workspace(folder, None))
+    layer = store.publish("tree-0c0f0e12", lambda folder: workspace(folder, None))
     env = {"PATH": "/usr/bin:/bin", "HOME": "/home/agent"}
     return SandboxSpec(Image("small", (root,), env), layer)
 
