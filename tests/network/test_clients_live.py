@@ -71,8 +71,11 @@ async def told(tmp_path, certificates, servers, interpreter):
 
 def command_of(client, url):
     found = [word.format(url=url) for word in CLIENTS[client]]
-    if shutil.which(found[0]) is None:
+    beside = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    program = shutil.which(found[0], path=beside)
+    if program is None:
         pytest.skip(f"NO {client} HERE")
+    found[0] = program
     if client in MODULES:
         pytest.importorskip(client)
     return found
