@@ -37,7 +37,10 @@ def test_the_adaptive_spec_states_the_defaults(write_spec):
         ("[caps]\noperator = 0.5", "caps: 0.5 cannot be met: .* are of 1 kinds; 1 is the least"),
         ("[caps]\noperator = 0.5\nenvironment = 0.5", "one cap at a time"),
         ("[pool]\ncategory = 'colour'", "pool.category: input should be 'environment'"),
-        ("[pool]\ntasks = ['tinny']", "no environment or pack named 'tinny'; did you mean 'tiny'"),
+        (
+            "[pool]\ntasks = ['tinny']",
+            "no environment, pack or task named 'tinny'; did you mean 'tiny'",
+        ),
         ("[pool]\ntasks = ['curriculum:x']", "a curriculum draws from other sources"),
         ("[pool]\ntasks = ['tiny']\noperators = ['negat']", "pool: no operator named 'negat'"),
         ("[pool]\ntasks = ['tiny']\norders = [3]", "pool: no order named '3'; .*have: 1"),

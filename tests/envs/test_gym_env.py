@@ -106,7 +106,7 @@ def test_a_task_is_chosen_by_name(make):
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ({"tasks": "tny"}, "no environment or pack named 'tny'"),
+        ({"tasks": "tny"}, "no environment, pack or task named 'tny'"),
         ({"tools": ["bsh"]}, "did you mean 'bash'"),
         ({"reward": "x"}, "no reward"),
         ({"network": "pip"}, "network"),
