@@ -12,6 +12,7 @@ import pytest
 
 from codegym.envs.boxes import persistently
 from codegym.errors import SandboxError
+from codegym.types import Change, Manifest
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -40,11 +41,17 @@ def below(pid):
     try:
         children = list(map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split()))
         found = {child: Path(f"/proc/{child}/cmdline").read_bytes() for child in children}
-    except FileNotFoundError:  # one has just ended
+    except (FileNotFoundError, ProcessLookupError):  # one has just ended
         return {}
     for child in children:
         found |= below(child)
     return found
+
+
+def lasting(gold):
+    """The gold solution, whose tests last until something has struck them."""
+    slow = b"\nimport time; time.sleep(3)\n"
+    return Manifest(tuple(Change(change.path, change.data + slow) for change in gold.changes))
 
 
 async def strike(backend, command):
@@ -62,7 +69,8 @@ async def test_what_the_machine_kills_is_graded_on_another_sandbox(range_, comma
     await range_.setting.grade(range_.ready, range_.gold)  # all that is made once is there
     async with asyncio.timeout(60):
         striking = asyncio.ensure_future(strike(range_.setting.backend, command))
-        grade = await persistently(lambda: range_.setting.grade(range_.ready, range_.gold))
+        gold = lasting(range_.gold)
+        grade = await persistently(lambda: range_.setting.grade(range_.ready, gold))
         await striking
     assert grade.score == 1.0, grade.text
 
@@ -72,5 +80,5 @@ async def test_a_sandbox_that_dies_is_an_error_and_never_a_0(range_):
     async with asyncio.timeout(60):
         striking = asyncio.ensure_future(strike(range_.setting.backend, b"bwrap\0"))
         with pytest.raises(SandboxError):
-            await range_.setting.grade(range_.ready, range_.gold)
+            await range_.setting.grade(range_.ready, lasting(range_.gold))
         await striking
