@@ -27,6 +27,7 @@ from codegym.cli import (
     run,
     serve,
     tasks,
+    train,
 )
 from codegym.cli.bench import command as bench
 from codegym.cli.curriculum import command as curriculum
@@ -96,6 +97,7 @@ app.command("bench")(bench.bench)
 app.add_typer(tasks.app, name="tasks")
 app.add_typer(environment.app, name="environment")
 app.add_typer(curriculum.app, name="curriculum")
+app.add_typer(train.app, name="train")
 app.add_typer(image.app, name="image")
 app.add_typer(cache.app, name="cache")
 app.add_typer(network.app, name="network")
