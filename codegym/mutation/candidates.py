@@ -26,8 +26,8 @@ from codegym.types import Kind, Tree
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
-    """One edit of one file, not tried yet.
+class Spot:
+    """One edit of one file.
 
     Attributes:
         path: The file, in the repository.
@@ -35,9 +35,33 @@ class Candidate:
         edit: What an operator would change.
         operator: The operator's id.
         version: The operator's version.
-        tier: The operator's tier.
-        kind: The kind of task that it would be.
         function: Names of the classes and functions around the edit, or ``""``.
+    """
+
+    path: str
+    source: Parsed
+    edit: Edit
+    operator: str
+    version: str
+    function: str
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """What one task would change, not tried yet: an edit, or several edits of one or more files.
+
+    Attributes:
+        path: The file of the first edit, in the repository.
+        source: That file as it is.
+        edit: The first edit.
+        operator: The id of the operator, or of the composite that joined the edits.
+        version: Its version.
+        tier: Its tier.
+        kind: The kind of task that it would be.
+        function: Names of the classes and functions around the first edit, or ``""``.
+        joined: All edits, by path and place, where they were joined; else empty.
+        order: How many single faults are in it.
+        why: What else a composite knows of it, for the row's provenance: names to text.
     """
 
     path: str
@@ -48,19 +72,92 @@ class Candidate:
     tier: int
     kind: Kind
     function: str
+    joined: tuple[Spot, ...] = ()
+    order: int = 1
+    why: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        spots: Iterable[Spot],
+        *,
+        operator: str,
+        version: str,
+        tier: int,
+        order: int,
+        kind: Kind = "FixTests",
+        why: Mapping[str, str] | None = None,
+    ) -> Candidate:
+        """Join edits; those of one file must not overlap.
+
+        Raises:
+            ValueError: There is none.
+        """
+        joined = tuple(sorted(spots, key=lambda one: (one.path, one.edit)))
+        if not joined:
+            raise ValueError("a candidate of no edits")
+        first = joined[0]
+        return cls(
+            path=first.path,
+            source=first.source,
+            edit=first.edit,
+            operator=operator,
+            version=version,
+            tier=tier,
+            kind=kind,
+            function=first.function,
+            joined=joined,
+            order=order,
+            why=tuple(sorted((why or {}).items())),
+        )
+
+    @property
+    def spots(self) -> tuple[Spot, ...]:
+        """All edits, by path and place."""
+        if self.joined:
+            return self.joined
+        one = Spot(self.path, self.source, self.edit, self.operator, self.version, self.function)
+        return (one,)
+
+    @property
+    def operators(self) -> Mapping[str, str]:
+        """Version of every operator that had a part in it, by id."""
+        parts = {one.operator: one.version for one in self.spots}
+        return dict(sorted((parts | {self.operator: self.version}).items()))
+
+    @property
+    def files(self) -> Mapping[str, tuple[Parsed, tuple[Edit, ...]]]:
+        """Each file that changes, in order: as it is, and its edits."""
+        found: dict[str, tuple[Parsed, tuple[Edit, ...]]] = {}
+        for one in self.spots:
+            found[one.path] = (one.source, (*found.get(one.path, (None, ()))[1], one.edit))
+        return found
+
+    @property
+    def mutants(self) -> Mapping[str, bytes]:
+        """Each file that changes, after its edits."""
+        return {
+            path: apply_edits(parsed.source, edits) for path, (parsed, edits) in self.files.items()
+        }
 
     @property
     def mutant(self) -> bytes:
-        """The file after the edit."""
-        return apply_edits(self.source.source, [self.edit])
+        """The first file after its edits."""
+        return self.mutants[self.path]
+
+    @property
+    def functions(self) -> tuple[tuple[str, str], ...]:
+        """Path and name of each function that is edited, once."""
+        return tuple(dict.fromkeys((one.path, one.function) for one in self.spots))
 
     @property
     def digest(self) -> str:
         """Hash of what it changes and into what, whoever proposed it."""
-        parts = (self.path.encode("utf-8", "surrogateescape"), self.source.source, self.mutant)
         total = hashlib.sha256()
-        for part in parts:
-            total.update(len(part).to_bytes(8, "big") + part)
+        mutants = self.mutants
+        for path, (parsed, _) in self.files.items():
+            for part in (path.encode("utf-8", "surrogateescape"), parsed.source, mutants[path]):
+                total.update(len(part).to_bytes(8, "big") + part)
         return total.hexdigest()
 
 

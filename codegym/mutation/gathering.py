@@ -55,7 +55,7 @@ class Gathering:
         if self._effects.setdefault(effect, plan.instance_id) != plan.instance_id:
             self.funnel["same_effect"] += 1
             return False
-        self.operators[candidate.operator] = candidate.version
+        self.operators |= candidate.operators
         self.tasks.append(
             finished(
                 plan,

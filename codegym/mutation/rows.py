@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from codegym.grading.features import features_of
 from codegym.grading.ready import Ready
-from codegym.mutation.candidates import Candidate
+from codegym.mutation.candidates import Candidate, Spot
 from codegym.mutation.coverage import depth_of, lines_of
 from codegym.syntax import function_at
 from codegym.types import File, Task
@@ -26,8 +26,9 @@ def draft(candidate: Candidate, head: Ready) -> Task:
     """
     environment = head.environment
     tree = head.prepared.grading_tree
-    before = {candidate.path: tree[candidate.path]}
-    after = {candidate.path: File(candidate.mutant, tree[candidate.path].mode)}
+    mutants = candidate.mutants
+    before = {path: tree[path] for path in mutants}
+    after = {path: File(data, tree[path].mode) for path, data in mutants.items()}
     return Task(
         instance_id=f"{environment.name}-m{candidate.digest[:10]}",
         environment=environment.name,
@@ -55,7 +56,6 @@ def finished(
     covering: int,
 ) -> Task:
     """A draft with what running it showed, where it came from, and what predicts its difficulty."""
-    edit, source = candidate.edit, candidate.source
     task = replace(
         task,
         fail_to_pass=tuple(failing),
@@ -65,22 +65,44 @@ def finished(
             "generator": GENERATOR,
             "generator_version": GENERATOR_VERSION,
             "codegym": __version__,
-            "operators": {candidate.operator: candidate.version},
+            "operators": dict(candidate.operators),
+            "order": candidate.order,
             "seed": seed,
             "parent": None,
-            "spans": [{"path": candidate.path, "start": edit.start, "end": edit.end}],
+            "spans": [_span(one) for one in candidate.spots],
             "function": candidate.function,
             "effect": effect,
+            **dict(candidate.why),
         },
     )
-    function = function_at(source, edit.start, edit.end)
-    rows = 0 if function is None else function.end_point.row - function.start_point.row + 1
-    features = {
+    return replace(task, features={**features_of(task), **_features(candidate, covering)})
+
+
+def _span(spot: Spot) -> dict[str, object]:
+    return {
+        "path": spot.path,
+        "start": spot.edit.start,
+        "end": spot.edit.end,
+        "function": spot.function,
+        "operator": spot.operator,
+    }
+
+
+def _features(candidate: Candidate, covering: int) -> dict[str, object]:
+    """What is known of the edits: of several, the sums and the deepest."""
+    spots = candidate.spots
+    around = {
+        (one.path, function.start_byte): function.end_point.row - function.start_point.row + 1
+        for one in spots
+        if (function := function_at(one.source, one.edit.start, one.edit.end)) is not None
+    }
+    return {
         "operator": candidate.operator,
         "tier": candidate.tier,
+        "order": candidate.order,
+        "edits": len(spots),
         "covering_tests": covering,
-        "statement_lines": len(lines_of(source, edit)),
-        "function_lines": rows,
-        "depth": depth_of(source, edit),
+        "statement_lines": sum(len(lines_of(one.source, one.edit)) for one in spots),
+        "function_lines": sum(around.values()),
+        "depth": max(depth_of(one.source, one.edit) for one in spots),
     }
-    return replace(task, features={**features_of(task), **features})

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Sequence
 
 from codegym.mutation.baseline import Baseline
-from codegym.mutation.candidates import Candidate
+from codegym.mutation.candidates import Candidate, Spot
 from codegym.mutation.coverage import lines_of
 from codegym.mutation.equivalence import same_code
 from codegym.mutation.trial import Reason
@@ -41,37 +41,43 @@ class Screen:
 
     def fault(self, candidate: Candidate) -> Reason | None:
         """Why a candidate is not worth running, or None."""
-        if not reparse(candidate.source, [candidate.edit]).is_clean:
+        files = candidate.files
+        if not all(reparse(parsed, edits).is_clean for parsed, edits in files.values()):
             return "does_not_parse"
         try:
-            candidate.source.source.decode()
-            candidate.path.encode()
+            for path, (parsed, _) in files.items():
+                parsed.source.decode()
+                path.encode()
         except UnicodeError:
             return "not_text"
         if candidate.digest in self._made:
             return "duplicate"
         self._made.add(candidate.digest)
         if candidate.source.language == "python":
-            same = same_code(candidate.source.source, candidate.mutant)
-            if same is None:
+            mutants = candidate.mutants
+            same = [same_code(files[path][0].source, mutants[path]) for path in files]
+            if None in same:
                 return "does_not_parse"
-            if same:
+            if all(same):
                 return "equivalent"
         if not self.tests_for(candidate)[1]:
             return "uncovered"
-        in_image = (candidate.path, candidate.function) in self._held
+        in_image = not self._held.isdisjoint(candidate.functions)
         return "copied" if in_image or self._is_elsewhere(candidate) else None
 
     def tests_for(self, candidate: Candidate) -> tuple[Baseline, frozenset[str]]:
-        """The first suite with tests that pass and run the edit, and those tests.
+        """The first suite with tests that pass and run an edit, and those tests.
 
         Where it is not known what tests run, all of them do; where none does, there are none.
         """
         for baseline in self._baselines:
             tests = frozenset(baseline.seconds)
             if baseline.coverage is not None:
-                lines = lines_of(candidate.source, candidate.edit)
-                tests &= baseline.coverage.tests_of(candidate.path, lines)
+                run = (
+                    baseline.coverage.tests_of(one.path, lines_of(one.source, one.edit))
+                    for one in candidate.spots
+                )
+                tests &= frozenset().union(*run)
             if tests:
                 return baseline, tests
         return self._baselines[0], frozenset()
@@ -80,14 +86,16 @@ class Screen:
         """Whether a feature that was taken away stands in the repository a second time."""
         if candidate.kind != "ImplementFeature":
             return False
-        edit = candidate.edit
-        gone = _pressed(candidate.source.source[edit.start : edit.end])
+        return any(self._stands_twice(one) for one in candidate.spots)
+
+    def _stands_twice(self, spot: Spot) -> bool:
+        gone = _pressed(spot.source.source[spot.edit.start : spot.edit.end])
         if len(gone) < _DISTINCTIVE_CHARS:
             return False
-        return self._count(candidate.path, gone) > 1 or any(
+        return self._count(spot.path, gone) > 1 or any(
             self._count(path, gone)
             for path in self._tree
-            if path != candidate.path and not is_built(path)  # a workspace is without those
+            if path != spot.path and not is_built(path)  # a workspace is without those
         )
 
     def _count(self, path: str, gone: bytes) -> int:
@@ -102,6 +110,7 @@ def _pressed(data: bytes) -> bytes:
 
 
 def effect_of(candidate: Candidate, effect: str) -> str:
-    """What makes two tasks the same to a solver: the function, and how its tests fail."""
-    parts = f"{candidate.path}\0{candidate.function}\0{candidate.kind}\0{effect}"
+    """What makes two tasks the same to a solver: the functions, and how their tests fail."""
+    places = "\0".join(f"{path}\0{function}" for path, function in candidate.functions)
+    parts = f"{places}\0{candidate.kind}\0{effect}"
     return hashlib.sha256(parts.encode("utf-8", "surrogateescape")).hexdigest()[:16]

@@ -106,8 +106,8 @@ async def attempt(
     Raises:
         SandboxError: The infrastructure broke, more than once.
     """
-    edit = [Change(candidate.path, candidate.mutant)]
-    first = await _chosen(setting, baseline.ready, baseline, covering, edit)
+    edits = [Change(path, data) for path, data in candidate.mutants.items()]
+    first = await _chosen(setting, baseline.ready, baseline, covering, edits)
     found = judge([first], baseline, covering)
     if found.reason is not None:
         return found

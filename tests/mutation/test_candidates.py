@@ -6,9 +6,9 @@ from itertools import islice
 import pytest
 from support import make_tiny_environment
 
-from codegym.mutation.candidates import draw, find_candidates, sources
+from codegym.mutation.candidates import Candidate, draw, find_candidates, sources
 from codegym.mutation.operators import load_operators
-from codegym.syntax import Edit
+from codegym.syntax import Edit, apply_edits
 from codegym.types import File
 from codegym.workspace.history import open_history
 
@@ -94,3 +94,42 @@ def test_a_candidate_is_told_by_what_it_makes(files):
     assert one.function
     assert one.mutant != one.source.source
     assert len(one.digest) == 64
+
+
+def joined(files, *names, order=2):
+    """Some edits of some operators, as one candidate."""
+    spots = []
+    for name in names:
+        (one, *_) = find_candidates(files, load_operators([name], "python", KINDS), 0)
+        spots += one.spots
+    return Candidate.of(spots, operator="composite.x", version="2", tier=4, order=order)
+
+
+def test_edits_that_are_joined(files):
+    one = joined(files, "arithmetic", "comparison", "augmented_assignment")
+    paths = sorted(files)[1:3]
+    assert list(one.files) == list(one.mutants) == paths
+    assert [spot.path for spot in one.spots] == sorted(spot.path for spot in one.spots)
+    for path in paths:
+        assert one.mutants[path] == apply_edits(files[path].source, one.files[path][1])
+    assert one.mutant == one.mutants[paths[0]]
+    assert dict(one.operators) == {
+        "composite.x": "2",
+        "python.arithmetic": "1",
+        "python.comparison": "1",
+        "python.augmented_assignment": "1",
+    }
+
+
+def test_a_digest_is_of_all_that_changes_and_of_nothing_else(files):
+    single = joined(files, "arithmetic", order=1)
+    (plain, *_) = find_candidates(files, load_operators(["arithmetic"], "python", KINDS), 0)
+    assert single.digest == plain.digest
+    both = joined(files, "arithmetic", "augmented_assignment")
+    assert both.digest == joined(files, "augmented_assignment", "arithmetic").digest
+    assert len({both.digest, plain.digest, joined(files, "augmented_assignment").digest}) == 3
+
+
+def test_no_edits_are_no_candidate():
+    with pytest.raises(ValueError, match="no edits"):
+        Candidate.of([], operator="x", version="1", tier=4, order=2)
