@@ -30,6 +30,9 @@ class Suite:
         timeout_sec: Wall time of one run of all of it.
         projections: Classes, as ``module.Class``, whose instances are equal where the attributes
             named with them are: so that an assertion about such an object can be observed.
+        build: Shell commands that make what is run, in the project's folder.
+        command: Shell command that runs tests; ``{file}`` and ``{stem}`` stand for a file of tests.
+        reports: Globs of the reports that it writes, in the project's folder.
     """
 
     name: str
@@ -40,6 +43,9 @@ class Suite:
     config: tuple[str, ...]
     timeout_sec: float
     projections: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    build: tuple[str, ...] = ()
+    command: str = ""
+    reports: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +74,7 @@ class ImageSpec:
         build_secrets: Names of the host's variables that a build may read; never in a layer.
         root: What sandboxes start from: ``"listed"``, files of this machine; or ``"dockerfile"``,
             what that makes.
+        toolchains: Compilers and interpreters of this machine that it needs, by language.
     """
 
     python: str
@@ -81,6 +88,7 @@ class ImageSpec:
     import_paths: tuple[str, ...]
     build_secrets: tuple[str, ...]
     root: str = "listed"
+    toolchains: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +210,7 @@ def _from_file(folder: Path, text: str, parsed: edge.EnvironmentFile) -> Environ
             import_paths=tuple(image.import_paths),
             build_secrets=tuple(image.build_secrets),
             root=image.root,
+            toolchains=tuple(image.toolchains),
         ),
         suites=tuple(_suite(suite) for suite in parsed.suites),
         services=tuple(Service(s.name, s.start, s.ready) for s in parsed.services),
@@ -237,4 +246,7 @@ def _suite(suite: edge.SuiteTable) -> Suite:
         config=tuple(suite.config),
         timeout_sec=suite.timeout_sec,
         projections=tuple((name, tuple(each)) for name, each in suite.projections.items()),
+        build=tuple(suite.build),
+        command=suite.command,
+        reports=tuple(suite.reports),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Annotated, Literal, Self
 
 import pathspec
@@ -87,6 +87,7 @@ Digest = Annotated[
 _DOTTED = r"[^\W\d]\w*(\.[^\W\d]\w*)+"
 Class = Annotated[str, AfterValidator(_shaped(_DOTTED, "class ('module.Class')"))]
 Attribute = Annotated[str, AfterValidator(_shaped(r"[^\W\d]\w*", "attribute's name"))]
+Toolchain = Literal["c", "go", "java", "node", "rust"]
 Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
 
 
@@ -104,6 +105,7 @@ class ImageTable(Strict):
     build: list[Text] = Field(default_factory=list)
     import_paths: list[Inside] = Field(default_factory=list)
     build_secrets: list[Variable] = Field(default_factory=list)
+    toolchains: list[Toolchain] = Field(default_factory=list)
 
     @model_validator(mode="after")
     def _one_image(self) -> Self:
@@ -111,12 +113,32 @@ class ImageTable(Strict):
             raise ValueError("'dockerfile' and 'digest' exclude each other")
         if self.root == "dockerfile" and not self.dockerfile:
             raise ValueError("'root' is \"dockerfile\", so 'dockerfile' must name one")
+        if self.root == "dockerfile" and self.toolchains:
+            raise ValueError(
+                "'toolchains' are files of this machine: leave them out, and install what is "
+                'needed in the Dockerfile; or set root = "listed"'
+            )
+        _require_unique(self.toolchains)
         if self.root == "dockerfile" and (self.install or self.build):
             raise ValueError(
                 "'install' and 'build' run in the tree, which no Docker image may hold: "
                 'leave them out, or set root = "listed"'
             )
         return self
+
+
+#: What a suite may say of how it is built and run.
+OPTIONS = frozenset({"build", "command", "reports"})
+#: Of those, what each runner of ours needs, and what it may have besides; others are free.
+RUNNER_OPTIONS: Mapping[str, tuple[frozenset[str], frozenset[str]]] = {
+    "pytest": (frozenset(), frozenset()),
+    "unittest": (frozenset(), frozenset()),
+    "node": (frozenset(), frozenset({"build"})),
+    "cargo": (frozenset(), frozenset()),
+    "go": (frozenset(), frozenset()),
+    "tap": (frozenset({"command"}), frozenset({"build"})),
+    "junit": (frozenset({"command", "reports"}), frozenset({"build"})),
+}
 
 
 class SuiteTable(Strict):
@@ -132,6 +154,23 @@ class SuiteTable(Strict):
     projections: dict[Class, Annotated[list[Attribute], Field(min_length=1)]] = Field(
         default_factory=dict
     )
+    build: list[Text] = Field(default_factory=list)
+    command: str = ""
+    reports: list[Glob] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _fit_for_its_runner(self) -> Self:
+        given = {key for key in OPTIONS if getattr(self, key)}
+        required, optional = RUNNER_OPTIONS.get(self.runner, (frozenset(), OPTIONS))
+        if unknown := sorted(given - required - optional):
+            known = ", ".join(sorted(required | optional)) or "none"
+            raise ValueError(
+                f"the runner {self.runner!r} takes no {unknown[0]!r} (of build, command and "
+                f"reports it takes: {known})"
+            )
+        if missing := sorted(required - given):
+            raise ValueError(f"the runner {self.runner!r} needs {missing[0]!r}")
+        return self
 
 
 class ServiceTable(Strict):
