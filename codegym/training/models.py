@@ -1,0 +1,69 @@
+"""Models: loaded for training, and written so that everything else can load them."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from codegym.errors import UnavailableError, UsageError
+
+
+def device_named(name: str) -> torch.device:
+    """The device of a name; ``auto`` is a GPU where there is one.
+
+    Raises:
+        UnavailableError: It is not there.
+        UsageError: There is no such name.
+    """
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+    except RuntimeError as error:
+        raise UsageError(f"--device: no device is named {name!r}; auto, cpu or cuda") from error
+    if device.type == "cuda" and not torch.cuda.is_available():
+        raise UnavailableError(f"--device {name}: no GPU can be used here", "Use --device auto")
+    return device
+
+
+def for_training(model: Any, device: torch.device, *, lora: int = 0) -> Any:
+    """Make a loaded model ready to be trained.
+
+    Args:
+        model: A causal model of ``transformers``.
+        device: Where it is to be. On a GPU activations are computed again for the gradient.
+        lora: Rank of adapters at all linear layers, which are then trained alone; 0: none.
+
+    Raises:
+        UnavailableError: ``peft`` is wanted, and is not installed.
+    """
+    if lora:
+        model = _adapted(model, lora)
+    model = model.to(device)
+    if device.type == "cuda":
+        model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+        if lora:
+            model.enable_input_require_grads()
+        return model.train()
+    return model.eval()  # no dropout: what was sampled is what is learned from
+
+
+def _adapted(model: Any, rank: int) -> Any:
+    if importlib.util.find_spec("peft") is None:
+        raise UnavailableError("--lora needs peft", "Install it: pip install peft")
+    from peft import LoraConfig, get_peft_model
+
+    wanted = LoraConfig(
+        r=rank, lora_alpha=2 * rank, lora_dropout=0.0, target_modules="all-linear",
+        task_type="CAUSAL_LM",
+    )  # fmt: skip
+    return get_peft_model(model, wanted)
+
+
+def save_model(model: Any, tokenizer: Any, folder: Path) -> None:
+    """Write a model, or its adapters, and its tokenizer into a folder."""
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
