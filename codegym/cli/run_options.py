@@ -15,8 +15,8 @@ PolicyName = Annotated[
         "--policy",
         "-p",
         help=(
-            "oracle, noop, random, scripted:PATH, replay:RUN, chat:MODEL, a plug-in, or "
-            "module:attr."
+            "oracle, noop, random, scripted:PATH, replay:RUN, chat:MODEL, hf:PATH_OR_NAME, a "
+            "plug-in, or module:attr."
         ),
     ),
 ]

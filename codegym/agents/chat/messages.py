@@ -44,7 +44,7 @@ def build(history: History, *, text_form: bool, elided: int = 0) -> list[Message
     for number, turn in enumerate(history.turns):
         output = turn.observation.output
         if number < min(elided, old):
-            output = _left_out(output)
+            output = left_out(output)
         elif elided > old:
             output = cut_middle(output, _LAST_CHARS)
         short = number < elided or elided > old
@@ -80,22 +80,19 @@ def _turn(
     action = turn.action
     called = parse_call(action.text)
     if called is None:
-        reminder = CUT_REMINDER if CUT in action.note else REMINDER
         said = cut_middle(action.text, _SHORT_CHARS) if short else action.text
-        answer = f"{output}\n{reminder}" if NO_CALL in action.note else output
         return (
             {"role": "assistant", "content": said or "(nothing)"},
-            {"role": "user", "content": answer + _state(turn)},
+            {"role": "user", "content": answer(turn, output)},
         )
     name, arguments = called
     if short:
         arguments = {key: _shortened(value) for key, value in arguments.items()}
     thought = cut_middle(action.thought, _SHORT_CHARS) if short else action.thought
-    answer = output + _state(turn)
+    told = answer(turn, output)
     if text_form:
-        block = json.dumps({"name": name, "arguments": arguments}, ensure_ascii=False)
-        said = f"{thought}\n```json\n{block}\n```".lstrip()
-        return {"role": "assistant", "content": said}, {"role": "user", "content": answer}
+        said = in_text(name, arguments, thought)
+        return {"role": "assistant", "content": said}, {"role": "user", "content": told}
     # Some endpoints want ids of nine letters and digits.
     made = {
         "id": f"call{number:05}",
@@ -104,7 +101,7 @@ def _turn(
     }
     return (
         {"role": "assistant", "content": thought or None, "tool_calls": [made]},
-        {"role": "tool", "tool_call_id": made["id"], "content": answer},
+        {"role": "tool", "tool_call_id": made["id"], "content": told},
     )
 
 
@@ -120,13 +117,28 @@ def parse_call(text: str) -> tuple[str, dict[str, Any]] | None:
     return (value["name"], arguments) if isinstance(arguments, dict) else None
 
 
-def _state(turn: Turn) -> str:
-    seen = turn.observation
+def in_text(name: str, arguments: Mapping[str, Any], thought: str) -> str:
+    """A reply that holds a call in its text."""
+    block = json.dumps({"name": name, "arguments": arguments}, ensure_ascii=False)
+    return f"{thought}\n```json\n{block}\n```".lstrip()
+
+
+def answer(turn: Turn, output: str) -> str:
+    """What a model is told came of its turn.
+
+    Args:
+        turn: The turn; a note of its action that there was no call adds a reminder.
+        output: What was printed, or what is shown of it.
+    """
+    seen, note = turn.observation, turn.action.note
+    if parse_call(turn.action.text) is None and NO_CALL in note:
+        output = f"{output}\n{CUT_REMINDER if CUT in note else REMINDER}"
     exit_code = f"exit status {seen.last_exit_code}, " if seen.last_exit_code >= 0 else ""
-    return f"\n[{exit_code}{seen.steps_left} steps left]"
+    return f"{output}\n[{exit_code}{seen.steps_left} steps left]"
 
 
-def _left_out(output: str) -> str:
+def left_out(output: str) -> str:
+    """What stands in for an output that is left out; a short one stays."""
     if len(output) <= _SHORT_CHARS:
         return output
     return f"[{len(output)} characters of output left out here: the context is full]"
