@@ -120,6 +120,20 @@ class Renderer:
             raise UsageError(f"an action holds the token that ends a turn: {action[:80]!r}")
         return (*ids, self._template.stop[0])
 
+    def hinted(self, prompt_ids: Sequence[int], hint: str) -> tuple[int, ...]:
+        """A prompt with a hint added to the end of its last message; nothing else is changed.
+
+        Raises:
+            UsageError: The prompt does not end where the model writes on.
+        """
+        for between in self._between.values():
+            end = len(prompt_ids) - len(between.after)
+            if tuple(prompt_ids[end:]) == between.after:
+                text = written(f"\n{hint}", escaped=between.escaped)
+                said = self._template.encode(text, special=False)
+                return (*prompt_ids[:end], *said, *between.after)
+        raise UsageError("a hint has no place in a prompt that another template rendered")
+
     def demonstrate(self, trajectory: Trajectory) -> Trajectory:
         """The same trajectory with tokens, as if the model had written its actions.
 
