@@ -16,6 +16,11 @@ from codegym.sandbox.images.interpreter import Interpreter
 from codegym.sandbox.images.publishing import publish
 from codegym.sandbox.images.root import BUILDER, build_root, stamp
 from codegym.sandbox.images.source import source_layer, tree_digest
+from codegym.sandbox.images.toolchains import (
+    toolchain_env,
+    toolchain_layers,
+    toolchain_stamp,
+)
 from codegym.sandbox.images.venv import VENV, VenvPlan, build_venv, require_secrets
 from codegym.sandbox.images.wheels import fetch_wheels, pip_layer
 from codegym.store import LayerStore
@@ -41,6 +46,12 @@ class _Layers:
 
     root: str
     venv: str
+    tools: tuple[str, ...] = ()
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        """Topmost first."""
+        return (self.venv, *self.tools, self.root)
 
 
 def _silent(_: str) -> None:
@@ -116,18 +127,19 @@ class _Builder:
                 "secrets": self._spec.build_secrets,
                 "packages": self._spec.system_packages,
             }
+            | ({"toolchains": self._spec.toolchains} if self._spec.toolchains else {})
         )
 
     async def image(self) -> Image:
         """The image, from the record of an earlier build where that still holds."""
-        request = f"image-{_hash(stamp(self._interpreter), self._wanted)}"
+        tools = await asyncio.to_thread(toolchain_stamp, self._spec.toolchains)
+        request = f"image-{_hash(stamp(self._interpreter) + tools, self._wanted)}"
         record = await publish(self._store, request, self._record)
-        layers = _Layers(**json.loads((record / _RECORD).read_text()))
-        venv, root = self._store.find(layers.venv), self._store.find(layers.root)
-        if venv is None or root is None:  # pruned
+        found = json.loads((record / _RECORD).read_text())
+        layers = _Layers(found["root"], found["venv"], tuple(found.get("tools", ())))
+        if any(self._store.find(one) is None for one in layers.all):  # pruned
             layers = await self._build()
-            venv, root = self._store.root / layers.venv, self._store.root / layers.root
-        return self._of(venv, root)
+        return self._of(layers)
 
     async def _record(self, dest: Path) -> None:
         layers = await self._build()
@@ -136,15 +148,17 @@ class _Builder:
     async def _build(self) -> _Layers:
         packages = self._spec.system_packages
         root = await asyncio.to_thread(build_root, self._interpreter, packages, self._store)
-        key = f"venv-{_hash(root.name, self._wanted)}"
-        await publish(self._store, key, lambda dest: self._venv(dest, root))
-        return _Layers(root.name, key)
+        names = self._spec.toolchains
+        tools = await asyncio.to_thread(toolchain_layers, names, self._store)
+        key = f"venv-{_hash(root.name, *(one.name for one in tools), self._wanted)}"
+        await publish(self._store, key, lambda dest: self._venv(dest, [*tools, root]))
+        return _Layers(root.name, key, tuple(one.name for one in tools))
 
-    async def _venv(self, dest: Path, root: Path) -> None:
+    async def _venv(self, dest: Path, system: list[Path]) -> None:
         self._progress(f"building the image of {self._environment.name}")
         lock = self._spec.requirements
         wheels = await fetch_wheels(lock, self._interpreter, self._store, self._progress)
-        below = [await asyncio.to_thread(pip_layer, self._store), root]
+        below = [await asyncio.to_thread(pip_layer, self._store), *system]
         if self._tree:
             below.insert(0, await asyncio.to_thread(source_layer, self._tree, self._store))
         blame = self._environment.folder / FILE_NAME
@@ -155,18 +169,19 @@ class _Builder:
             subdir=self._environment.subdir,
             secrets=require_secrets(self._spec.build_secrets),
         )
-        image = Image(root.name, tuple(below), self._env(), str(self._interpreter.executable))
+        image = Image(system[-1].name, tuple(below), self._env(), str(self._interpreter.executable))
         await build_venv(
             dest, plan, self._backend, image, wheels, self._interpreter, self._progress
         )
 
-    def _of(self, venv: Path, root: Path) -> Image:
+    def _of(self, layers: _Layers) -> Image:
         env = self._env()
-        digest = _hash(root.name, venv.name, json.dumps(sorted(env.items())))
-        return Image(digest, (venv, root), env, f"{VENV}/bin/python")
+        digest = _hash(layers.root, layers.venv, *layers.tools, json.dumps(sorted(env.items())))
+        paths = tuple(self._store.root / one for one in layers.all)
+        return Image(digest, paths, env, f"{VENV}/bin/python")
 
     def _env(self) -> dict[str, str]:
-        return {**ENV, **self._spec.env}
+        return {**ENV, **toolchain_env(self._spec.toolchains), **self._spec.env}
 
     def _import_paths(self) -> tuple[str, ...]:
         project = posixpath.join(WORKSPACE, self._environment.subdir)
