@@ -13,7 +13,7 @@ from codegym.grading.grader import grade
 from codegym.grading.observe.keeper import Recordings
 from codegym.grading.observe.recording import Recording
 from codegym.grading.ready import Ready
-from codegym.grading.runners import runner
+from codegym.grading.runners import suite_runner
 from codegym.grading.services import start_services
 from codegym.grading.trace import scan
 from codegym.sandbox import backends
@@ -128,7 +128,7 @@ class Setting:
         self._seals.check(image.layers)
         unseen = unseen_tests(task, prepared.start_tree, prepared.grading_tree, home.subdir)
         shown = replace(task, hidden=task.hidden | unseen) if unseen else task
-        return Ready(shown, home, suite, image, prepared, runner(suite.runner))
+        return Ready(shown, home, suite, image, prepared, suite_runner(suite))
 
     async def _image(self, home: Environment, variant: str, tree: Tree | None) -> Image:
         key = f"{home.digest} {variant}"

@@ -1,0 +1,240 @@
+"""What all test tools share: the request, programs with bounds, and the report."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+MAX_MESSAGE_CHARS = 4000
+#: Bytes of a program's output that are read; one that prints more is not understood.
+MAX_OUTPUT = 16 << 20
+_PR_SET_DUMPABLE = 4
+_PASSED, _FAILED = 0, 1
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to run.
+
+    Attributes:
+        ids: Exactly these tests; where empty, all.
+    """
+
+    ids: frozenset[str]
+    select: tuple[str, ...]
+    deselect: tuple[str, ...]
+    root: str
+    channel: int
+    build: tuple[str, ...]
+    command: str
+    reports: tuple[str, ...]
+
+    def wants(self, test_id: str) -> bool:
+        """Whether a test is asked for."""
+        asked = not self.ids or test_id in self.ids
+        return asked and not any(_is_below(test_id, one) for one in self.deselect)
+
+    def wants_file(self, path: str) -> bool:
+        """Whether a file has tests that may be asked for."""
+        if self.ids:
+            return any(one.startswith(path + "::") for one in self.ids)
+        return self.selects(path) and path not in self.deselect
+
+    def selects(self, path: str) -> bool:
+        """Whether a file is in what is selected."""
+        return any(_is_below(path, one.partition("::")[0]) for one in self.select)
+
+
+def _is_below(path: str, folder: str) -> bool:
+    folder = folder.rstrip("/")
+    return folder == "." or path == folder or path.startswith((folder + "/", folder + "::"))
+
+
+@dataclass
+class Test:
+    """What became of a test."""
+
+    outcome: str
+    seconds: float = 0.0
+    message: str = ""
+
+
+@dataclass
+class Report:
+    """Gathers what became of tests, and says each one once. Only what is asked for is said."""
+
+    request: Request
+    failed: bool = False
+    _said: set[str] = field(default_factory=set)
+
+    def file(self, path: str, tests: Iterable[tuple[str, Test]]) -> None:
+        """Report the tests of one file; a name that it has twice is no test that can be told."""
+        found: dict[str, Test] = {}
+        for name, test in tests:
+            test_id = f"{path}::{name}"
+            if test_id in found:
+                test = Test("error", 0.0, "E   several tests have this name")
+            found[test_id] = test
+        for test_id, test in found.items():
+            if self.request.wants(test_id):
+                self._send(test_id, test)
+
+    def broken(self, path: str, message: str) -> None:
+        """Report that a file's tests, or with ``"."`` all, could not be run."""
+        self._send(path, Test("error", 0.0, message))
+
+    def _send(self, test_id: str, test: Test) -> None:
+        self.failed |= test.outcome in ("failed", "error")
+        if test_id in self._said:
+            return
+        self._said.add(test_id)
+        record: dict[str, Any] = {"id": test_id, "outcome": test.outcome}
+        record["seconds"] = round(test.seconds, 6)
+        if test.message:
+            record["message"] = test.message[-MAX_MESSAGE_CHARS:]
+        self.raw(record)
+
+    def raw(self, record: Mapping[str, Any]) -> None:
+        """Write one line."""
+        line = json.dumps(record).encode() + b"\n"
+        while line:
+            line = line[os.write(self.request.channel, line) :]
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a program ended: its status (negative for a signal), and what it printed."""
+
+    status: int
+    out: str
+    err: str
+    seconds: float
+    overflowed: bool = False
+
+    @property
+    def how(self) -> str:
+        """In words."""
+        if self.overflowed:
+            return "it printed too much"
+        if self.status < 0:
+            name = signal.Signals(-self.status).name if -self.status in _SIGNALS else "a signal"
+            return f"it was ended by {name}"
+        return f"it ended with status {self.status}"
+
+    @property
+    def tail(self) -> str:
+        """The last it said."""
+        return (self.err.strip() or self.out.strip())[-MAX_MESSAGE_CHARS // 2 :]
+
+
+_SIGNALS = frozenset(int(one) for one in signal.Signals)
+
+
+def run(
+    argv: str | list[str],
+    cwd: str,
+    env: Mapping[str, str] | None = None,
+    pass_fds: tuple[int, ...] = (),
+) -> Ended:
+    """Run a program, or a shell command, to its end; what it started ends with it."""
+    began = time.perf_counter()
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        words = ["/bin/sh", "-c", argv] if isinstance(argv, str) else argv
+        try:
+            child = subprocess.Popen(
+                words,
+                cwd=cwd,
+                env={**os.environ, **(env or {})},
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=err,
+                pass_fds=pass_fds,
+                start_new_session=True,
+            )
+        except OSError as error:
+            return Ended(127, "", f"{words[0]}: {error.strerror}", 0.0)
+        status = child.wait()
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child.pid, signal.SIGKILL)
+        seconds = time.perf_counter() - began
+        printed, over = _read(out)
+        return Ended(status, printed, _read(err)[0], seconds, over)
+
+
+def _read(file: Any) -> tuple[str, bool]:
+    """A file's text, and whether it is too much of it."""
+    size = os.fstat(file.fileno()).st_size
+    file.seek(max(0, size - MAX_OUTPUT))
+    return file.read(MAX_OUTPUT).decode("utf-8", "replace"), size > MAX_OUTPUT
+
+
+def said(*lines: str) -> str:
+    """What a test raised, in the form in which messages mark it."""
+    return "\n".join(f"E   {one}".rstrip() for each in lines for one in each.splitlines())
+
+
+def frame(root: str, text: str) -> str:
+    """The first place in the project's own files that a text names, as ``path:line: ``."""
+    for path, line in re.findall(r"(?:file://)?([^\s():\"']+):(\d+)(?::\d+)?", text):
+        inside = os.path.relpath(os.path.join(root, path), root)
+        if not inside.startswith("..") and os.path.isfile(os.path.join(root, inside)):
+            return f"{inside}:{line}: "
+    return ""
+
+
+def files_of(request: Request, is_test: Callable[[str], bool]) -> Iterator[str]:
+    """The files of tests that are asked for, in order: named ones, and those in named folders."""
+    seen: set[str] = set()
+    for one in request.select:
+        name = os.path.normpath(one.partition("::")[0])
+        top = os.path.join(request.root, name)
+        found = [name] if os.path.isfile(top) else sorted(_below(request.root, top, is_test))
+        for path in found:
+            if path not in seen and request.wants_file(path):
+                seen.add(path)
+                yield path
+
+
+def _below(root: str, top: str, is_test: Callable[[str], bool]) -> Iterator[str]:
+    for where, folders, names in os.walk(top):
+        folders[:] = [one for one in folders if one != "node_modules" and not one.startswith(".")]
+        for name in names:
+            path = os.path.relpath(os.path.join(where, name), root)
+            if is_test(path):
+                yield path
+
+
+def built(report: Report) -> bool:
+    """Run the build commands; where one fails, that is reported of all tests."""
+    for command in report.request.build:
+        ended = run(command, report.request.root)
+        if ended.status != 0:
+            report.broken(".", f"{ended.tail}\n" + said(f"`{command}` failed: {ended.how}"))
+            return False
+    return True
+
+
+def main(tool: Callable[[Report], None]) -> None:
+    """Run what standard input asks for with a tool."""
+    # Nothing that is started from here may open this process's descriptors or memory.
+    ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+    asked = json.loads(sys.stdin.buffer.read())
+    os.set_inheritable(asked["channel"], False)
+    asked["ids"] = frozenset(asked["ids"])
+    kept = {key: tuple(value) if isinstance(value, list) else value for key, value in asked.items()}
+    report = Report(Request(**kept))
+    os.chdir(report.request.root)
+    if built(report):
+        tool(report)
+    sys.exit(_FAILED if report.failed else _PASSED)

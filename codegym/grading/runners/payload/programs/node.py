@@ -1,0 +1,108 @@
+"""Runs node's test runner: one process for each file, whose results come by a pipe of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from .driving import Ended, Report, Request, Test, files_of, frame, main, run, said
+
+REPORTER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "reporter.mjs")
+_SUFFIX = r"\.(?:[cm]?[jt]s)"
+_NAMED = re.compile(rf"(?:.*[._-]test|.*[._-]spec|test|test-.*){_SUFFIX}")
+_ANY = re.compile(rf".*{_SUFFIX}")
+#: Why node calls a test failed, where the test itself did not fail.
+_NOT_ITS_OWN = frozenset({"cancelledByParent", "hookFailed", "parentAlreadyFinished"})
+
+
+def is_test(path: str) -> bool:
+    """Whether a file in a selected folder has tests, by node's own rules."""
+    *folders, name = path.split("/")
+    inside = "test" in folders and _ANY.fullmatch(name) is not None
+    return _NAMED.fullmatch(name) is not None or inside
+
+
+def tool(report: Report) -> None:
+    """Run each file."""
+    for path in files_of(report.request, is_test):
+        ended, events = _run(report.request, path)
+        tests = list(_tests(report.request, events))
+        problem = _problem(ended, events, [test for _, test in tests])
+        if problem:
+            report.broken(path, f"{ended.tail}\n" + said(problem))
+        else:
+            report.file(path, tests)
+
+
+def _run(request: Request, path: str) -> tuple[Ended, list[dict[str, Any]]]:
+    """Run a file; events are read from a file that has no name once it runs."""
+    events = os.memfd_create("events")
+    try:
+        argv = ["node", f"--test-reporter={REPORTER}"]
+        argv += [f"--test-reporter-destination=/proc/self/fd/{events}", path]
+        ended = run(argv, request.root, {"NODE_OPTIONS": "", "NODE_TEST_CONTEXT": ""}, (events,))
+        with open(events, "rb", closefd=False) as file:
+            file.seek(0)
+            return ended, list(_events(file.read(64 << 20)))
+    finally:
+        os.close(events)
+
+
+def _events(data: bytes) -> Iterator[dict[str, Any]]:
+    for line in data.splitlines():
+        try:
+            event = json.loads(line)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(event, dict):
+            yield event
+
+
+def _problem(ended: Ended, events: list[dict[str, Any]], tests: list[Test]) -> str:
+    """Why a file's results do not count, or ``""``: its end and its status have to agree."""
+    if [event for event in events if event.get("type") == "end"] != events[-1:]:
+        return f"the file's tests did not come to their end: {ended.how}"
+    if not tests:
+        return f"the file has no test: {ended.how}"
+    bad = any(test.outcome in ("failed", "error") for test in tests)
+    if (ended.status == 0) == bad or ended.status not in (0, 1):
+        return f"its tests say otherwise, but {ended.how}"
+    return ""
+
+
+def _tests(request: Request, events: list[dict[str, Any]]) -> Iterator[tuple[str, Test]]:
+    """Names, from the outermost suite inwards, and outcomes."""
+    stack: list[str] = []
+    for event in events:
+        depth, name = event.get("depth"), event.get("name")
+        if not isinstance(depth, int) or not isinstance(name, str) or depth > len(stack):
+            continue
+        if event["type"] == "start":
+            stack[depth:] = [name]
+        elif event["type"] in ("pass", "fail"):
+            test = _test(request, event)
+            if test is not None:
+                yield "::".join((*stack[:depth], name)), test
+
+
+def _test(request: Request, event: dict[str, Any]) -> Test | None:
+    """What became of a test; None for a suite, which only has those of its tests."""
+    seconds = float(event.get("ms") or 0.0) / 1000
+    kind, error = str(event.get("failure", "")), str(event.get("error", ""))
+    if event.get("suite") and (event["type"] == "pass" or kind == "subtestsFailed"):
+        return None
+    if event.get("skip") or event.get("todo"):
+        return Test("skipped", seconds)
+    if event["type"] == "pass":
+        return Test("passed", seconds)
+    where = frame(request.root, str(event.get("stack", "")))
+    outcome = "error" if kind in _NOT_ITS_OWN or event.get("suite") else "failed"
+    return Test(outcome, seconds, f"{where}in a test\n{said(error)}")
+
+
+def start() -> None:
+    """Run."""
+    main(tool)

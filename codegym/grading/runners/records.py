@@ -1,0 +1,64 @@
+"""Reads records of tests, one JSON line each, as what runs inside a sandbox writes them."""
+
+from __future__ import annotations
+
+import json
+import math
+from functools import cache
+from pathlib import Path
+from typing import Any, cast, get_args
+
+from codegym.types import Outcome, TestOutcome
+
+MAX_ID_CHARS = 2000
+MAX_MESSAGE_CHARS = 4000
+_OUTCOMES = frozenset(get_args(Outcome)) - {"missing"}
+
+
+def read_records(report: bytes) -> list[TestOutcome]:
+    """All records of a report, in order, doubles kept; what is none is left out."""
+    records = (_record(line) for line in report.split(b"\n") if line)
+    return [record for record in records if record is not None]
+
+
+@cache
+def script(name: str) -> bytes:
+    """A payload's text."""
+    return (Path(__file__).parent / "payload" / name).read_bytes()
+
+
+def _record(line: bytes) -> TestOutcome | None:
+    """One line of the report, or None where it is not one."""
+    try:
+        fields = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(fields, dict):
+        return None
+    test_id, outcome = fields.get("id"), fields.get("outcome")
+    if not isinstance(test_id, str) or not isinstance(outcome, str) or outcome not in _OUTCOMES:
+        return None
+    message, seconds = fields.get("message", ""), fields.get("seconds")
+    said = message if isinstance(message, str) else ""
+    return record(test_id, cast("Outcome", outcome), seconds, said)
+
+
+def record(test_id: str, outcome: Outcome, seconds: Any, message: str) -> TestOutcome | None:
+    """A test's outcome within bounds, or None where it has no name that can be kept."""
+    if len(test_id) > MAX_ID_CHARS or _printable(test_id) != test_id:
+        return None
+    return TestOutcome(
+        test_id, outcome, _seconds(seconds), _printable(message[-MAX_MESSAGE_CHARS:])
+    )
+
+
+def _printable(text: str) -> str:
+    """Text that can be encoded: lone surrogates, which JSON can spell, are replaced."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _seconds(value: Any) -> float:
+    """A duration that is one; 0 for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return 0.0
+    return float(value) if 0 <= value < 1e9 and math.isfinite(value) else 0.0
