@@ -20,6 +20,7 @@ from codegym.types.files import Change, File, Manifest, Mode, Refusal, Tree
 from codegym.types.grade import ASSURANCES, Assurance, Grade, Outcome, Tampering, TestOutcome
 from codegym.types.protocols import (
     Box,
+    ConfiguredRunner,
     Engine,
     ObservingRunner,
     Policy,
@@ -56,6 +57,7 @@ __all__ = [
     "Capabilities",
     "Change",
     "CommandResult",
+    "ConfiguredRunner",
     "Engine",
     "EpisodeResult",
     "Evidence",

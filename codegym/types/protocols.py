@@ -245,6 +245,20 @@ class Runner(Protocol):
 
 
 @runtime_checkable
+class ConfiguredRunner(Runner, Protocol):
+    """A runner that a suite tells how it is built and run."""
+
+    def configured(
+        self, *, build: Sequence[str] = (), command: str = "", reports: Sequence[str] = ()
+    ) -> Runner:
+        """The same runner for one suite: what ``environment.toml`` says, shell commands and globs.
+
+        See ``codegym.tasks.Suite`` for what they mean.
+        """
+        ...
+
+
+@runtime_checkable
 class RecordingRunner(Runner, Protocol):
     """A runner that can also say which lines each test runs. As untrusted as its report."""
 
