@@ -33,8 +33,21 @@ class VersionedEngine(Engine, Protocol):
         ...
 
     @property
+    def note(self) -> str:
+        """What it did of its own accord, or ``""``; said in the next action's note."""
+        ...
+
+    @property
     def context_tokens(self) -> int:
         """Most tokens of a prompt and its completion together."""
+        ...
+
+
+class ClosableEngine(VersionedEngine, Protocol):
+    """One that holds more than memory of its own."""
+
+    async def aclose(self) -> None:
+        """Let go of it. Idempotent."""
         ...
 
 
@@ -64,6 +77,7 @@ class TokenPolicy:
     #: A batch ends by itself; cutting one off would throw away what is asked for anew.
     bounds_its_time: ClassVar[bool] = True
     _renderers: dict[str, Renderer] = field(init=False, repr=False, default_factory=dict)
+    _said: str = field(init=False, repr=False, default="")
 
     @property
     def version(self) -> str:
@@ -97,6 +111,9 @@ class TokenPolicy:
             if self._was_cut(renderer, trace):
                 notes.append(CUT)
         notes += [parsed.note] if parsed.note else []
+        if self.engine.note != self._said:
+            self._said = self.engine.note
+            notes.append(self._said)
         return Action(parsed.action, tokens=trace, thought=parsed.thought, note="; ".join(notes))
 
     def _fitting(self, renderer: Renderer, history: History) -> tuple[tuple[int, ...] | None, str]:

@@ -30,6 +30,8 @@ PLAIN = (
     "{% if message['role'] == 'assistant' %}{{ eos_token }}{% endif %}{{ '\n\n' }}{% endfor %}"
     "{% if add_generation_prompt %}{{ 'Assistant:\n' }}{% endif %}"
 )
+#: A template that holds this comment is given no system message, in no form.
+NO_SYSTEM = "{# codegym: no system message #}"
 _PROBE_TOOL = {
     "type": "function",
     "function": {
@@ -113,6 +115,8 @@ class Template:
 
     def first(self, system: str, instruction: str) -> tuple[int, ...]:
         """The prompt of the first turn."""
+        if NO_SYSTEM in str(self._tokenizer.chat_template):
+            return self._ids([_user(instruction)])
         try:
             return self._ids([{"role": "system", "content": system}, _user(instruction)])
         except _TemplateError:  # some know no system
