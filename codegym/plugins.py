@@ -106,6 +106,11 @@ def configure(plugin: type[T], options: Mapping[str, str]) -> T:
         raise UsageError(f"{plugin.__name__} cannot be made: {said}") from error
 
 
+def options_of(plugin: type) -> frozenset[str]:
+    """Names of the options that ``configure`` takes for a plug-in."""
+    return frozenset(_options(plugin))
+
+
 def _owner(point: EntryPoint) -> str:
     """The distribution that offers an entry point."""
     return point.dist.name if point.dist is not None else "?"

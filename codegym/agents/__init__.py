@@ -3,11 +3,11 @@
 None keeps anything of an episode: what to do next follows from the history alone.
 """
 
-from codegym.agents.load import load_policy
+from codegym.agents.load import load_policy, policy_options
 from codegym.agents.noop import Noop
 from codegym.agents.oracle import Oracle
 from codegym.agents.random import Random
 from codegym.agents.replay import Replay
 from codegym.agents.scripted import Scripted
 
-__all__ = ["Noop", "Oracle", "Random", "Replay", "Scripted", "load_policy"]
+__all__ = ["Noop", "Oracle", "Random", "Replay", "Scripted", "load_policy", "policy_options"]

@@ -17,10 +17,13 @@ BUILTIN: Mapping[str, str] = {
     "replay": "codegym.agents.replay:Replay",
     "scripted": "codegym.agents.scripted:Scripted",
     "chat": "codegym.agents.chat:Chat",
+    "hf": "codegym.agents.lm:LanguageModel",
 }
 
 #: Policies with a short form ``NAME:VALUE``, and the option that the value is for.
-SHORT_FORMS: Mapping[str, str] = {"replay": "run", "scripted": "path", "chat": "model"}
+SHORT_FORMS: Mapping[str, str] = {
+    "replay": "run", "scripted": "path", "chat": "model", "hf": "model",
+}  # fmt: skip
 
 
 @runtime_checkable
@@ -48,6 +51,19 @@ class Metered(Protocol):
     def charge(self, tokens: int) -> None:
         """Note what was spent on the run before."""
         ...
+
+
+def policy_options(name: str) -> frozenset[str]:
+    """The options that a policy has besides what its name says.
+
+    Raises:
+        NotFoundError: No such policy.
+    """
+    head, separator, _ = name.partition(":")
+    short = bool(separator) and head in SHORT_FORMS
+    found = plugins.load("policies", head if short else name, BUILTIN)
+    options = plugins.options_of(found) if isinstance(found, type) else frozenset()
+    return options - {SHORT_FORMS[head]} if short else options
 
 
 @asynccontextmanager
@@ -80,7 +96,7 @@ def load_policy(name: str, source: TaskSource, options: Mapping[str, str] | None
 
     Args:
         name: A built-in name, ``scripted:PATH``, ``replay:RUN`` (or ``replay:RUN#EPISODE``),
-            ``chat:MODEL``, a plug-in's name, or ``module:attr``.
+            ``chat:MODEL``, ``hf:PATH_OR_NAME``, a plug-in's name, or ``module:attr``.
         source: The tasks it will be given; only a ``Sighted`` policy looks at them.
         options: Its options as text, validated by its own dataclass.
 

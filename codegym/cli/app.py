@@ -17,12 +17,14 @@ from codegym.cli import (
     check,
     doctor,
     environment,
+    evaluate,
     generate,
     image,
     network,
     proxy,
     redteam,
     replay,
+    report,
     restore,
     run,
     serve,
@@ -88,6 +90,8 @@ app.command("demo")(demo.demo)
 app.command("run")(run.run)
 app.command("replay")(replay.replay)
 app.command("restore")(restore.restore)
+app.command("evaluate")(evaluate.evaluate)
+app.command("report")(report.report)
 app.command("generate")(generate.generate)
 app.command("check")(check.check)
 app.command("redteam")(redteam.redteam)

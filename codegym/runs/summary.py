@@ -14,8 +14,12 @@ from codegym.types import Grade, Manifest
 Z95 = 1.959963984540054
 
 
-def wilson(solved: int, graded: int) -> tuple[float, float]:
+def wilson(solved: float, graded: int) -> tuple[float, float]:
     """The 95 % Wilson interval of a rate: sound for few episodes and at 0 and 1.
+
+    Args:
+        solved: 0 to ``graded``; not a whole number where each is a share of its own.
+        graded: How many there are.
 
     Returns:
         Lower and upper bound, each in [0, 1]; (0, 1) where nothing was graded.
