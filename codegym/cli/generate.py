@@ -15,9 +15,14 @@ from codegym.cli.output import console, print_json, safe
 from codegym.errors import UsageError
 
 if TYPE_CHECKING:
-    from codegym.mutation import Generated
+    from collections.abc import Sequence
+
+    from codegym.mutation import Composite, Generated, Operator
     from codegym.tasks import PackInfo
     from codegym.types import Kind
+
+
+_MOST_ORDER = 4
 
 
 class Made(StrEnum):
@@ -42,6 +47,13 @@ Count = Annotated[int, typer.Option("--count", "-n", min=1, help="Tasks wanted."
 Operators = Annotated[
     str, typer.Option(help="Names, separated by commas, or all; plug-ins by name, module:attr.")
 ]
+Order = Annotated[
+    str,
+    typer.Option(
+        metavar="N[-M]",
+        help="Faults in a task: 1, 2-3, 1-4. From 2 on, single edits are joined by composites.",
+    ),
+]
 KindMade = Annotated[Made, typer.Option(help="Faults to repair, features to write anew, or both.")]
 Seed = Annotated[int, typer.Option(min=0, help="Decides which edits are tried first.")]
 Workers = Annotated[
@@ -61,6 +73,7 @@ def generate(
     environment: EnvironmentName,
     count: Count = 50,
     operators: Operators = "all",
+    order: Order = "1",
     kind: KindMade = Made.FIX,
     seed: Seed = 0,
     workers: Workers = 0,
@@ -80,8 +93,7 @@ def generate(
 
     home = sources.environment(environment)
     folder = mutation.place_for(home, out)
-    names = [] if operators == "all" else [name.strip() for name in operators.split(",")]
-    chosen = mutation.load_operators(names, home.language, _KINDS[kind])
+    chosen, composites, orders = _choice(operators, order, home.language, _KINDS[kind])
     known = mutation.tasks_in(folder, home)
 
     async def make() -> Generated:
@@ -95,6 +107,8 @@ def generate(
                     seed=seed,
                     workers=workers,
                     known=known,
+                    composites=composites,
+                    orders=orders,
                     progress=steps,
                 )
 
@@ -110,6 +124,36 @@ def generate(
         print_json(_as_json(result, pack, folder) | {"environment": home.name})
     else:
         _print(result, pack, folder)
+
+
+def _choice(
+    operators: str, order: str, language: str, kinds: Sequence[Kind]
+) -> tuple[Sequence[Operator], Sequence[Composite], range]:
+    """The operators, the composites and the orders that are wanted."""
+    from codegym import mutation
+
+    orders = _orders(order)
+    names = [] if operators == "all" else [name.strip() for name in operators.split(",")]
+    joined = [name for name in names if mutation.is_composite(name)]
+    single = [name for name in names if name not in joined]
+    if joined and orders.stop <= 2:
+        raise UsageError(f"{joined[0]} joins several edits: give --order, for example 2-3")
+    if joined and not single:
+        orders = range(max(orders.start, 2), orders.stop)
+    composites = mutation.load_composites(joined, kinds) if joined or not single else []
+    made = mutation.load_operators(single, language, kinds)
+    return made, composites if orders.stop > 2 else [], orders
+
+
+def _orders(text: str) -> range:
+    first, _, last = text.partition("-")
+    try:
+        low, high = int(first), int(last or first)
+    except ValueError:
+        low = high = 0
+    if not 1 <= low <= high <= _MOST_ORDER:
+        raise UsageError(f"--order: {text!r} is not N or N-M, from 1 to {_MOST_ORDER}")
+    return range(low, high + 1)
 
 
 def _as_json(result: Generated, pack: PackInfo, folder: Path) -> dict[str, Any]:

@@ -1,17 +1,29 @@
 """Mutation: from a repository whose tests pass to tasks, each proved by running it."""
 
+from codegym.mutation.composites import (
+    COMPOSITES,
+    Attempt,
+    Composite,
+    is_composite,
+    load_composites,
+)
 from codegym.mutation.generate import Generated, generate
 from codegym.mutation.operators import NodeOperator, Operator, load_operators, python
 from codegym.mutation.packing import pack, place_for, tasks_in
 from codegym.mutation.trial import REASONS, Reason
 
 __all__ = [
+    "COMPOSITES",
     "REASONS",
+    "Attempt",
+    "Composite",
     "Generated",
     "NodeOperator",
     "Operator",
     "Reason",
     "generate",
+    "is_composite",
+    "load_composites",
     "load_operators",
     "pack",
     "place_for",

@@ -14,6 +14,7 @@ from codegym.grading.setting import Setting
 from codegym.grading.trials import workers as cores
 from codegym.mutation.baseline import Baseline, measure
 from codegym.mutation.candidates import Candidate, draw, find_candidates, sources
+from codegym.mutation.composites import Attempt, Composite, Ground, Rounds
 from codegym.mutation.gathering import Gathering
 from codegym.mutation.operators import Operator
 from codegym.mutation.screening import Screen
@@ -68,6 +69,9 @@ async def generate(
     workers: int = 0,
     known: Iterable[Task] = (),
     only: Callable[[Candidate], bool] | None = None,
+    composites: Sequence[Composite] = (),
+    orders: range = range(1, 2),
+    attempts: Sequence[Attempt] = (),
     progress: Progress = SILENT,
     store: LayerStore | None = None,
 ) -> Generated:
@@ -84,6 +88,10 @@ async def generate(
         workers: Candidates run at once; 0 for as many as there are cores.
         known: Tasks that are there already: none with the effect of one of these is made.
         only: Which candidates are looked at; None: all.
+        composites: How several edits are joined.
+        orders: How many faults a task may have; without 1, single edits are only tried, for
+            composites to be made of.
+        attempts: What policies left that did not solve tasks, for composites to start from.
         progress: Told how far it is.
         store: Keeps what runs showed.
 
@@ -103,8 +111,11 @@ async def generate(
     screen = await asyncio.to_thread(_screen, baselines, tree, files, kept)
     gathering = Gathering(tree, screen, seed, known)
     trying = Trying(setting, screen, kept, workers or cores())
+    most = max(orders.stop - 1, 2)
+    ground = Ground(environment, tree, files, baselines, (), attempts, most, seed)
+    rounds = Rounds(trying, ground, composites, orders)
     progress.begin(f"tasks of {environment.name}", count)
-    async with aclosing(trying.in_order(draw(candidates, seed))) as tried:
+    async with aclosing(rounds.in_order(draw(candidates, seed))) as tried:
         async for candidate, trial in tried:
             _tell(progress, candidate, trial, taken=gathering.take(candidate, trial))
             if len(gathering.tasks) >= count:

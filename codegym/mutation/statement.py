@@ -9,15 +9,13 @@ from collections.abc import Iterator
 from tree_sitter import Node
 
 from codegym.mutation.candidates import Candidate
-from codegym.mutation.trial import raised
+from codegym.mutation.trial import FRAME, raised
 from codegym.syntax import Parsed, grammar, parse, statement_at, walk
 from codegym.types import Tree
 
 _MAX_LINES = 30
 _MAX_SAID = 12
 _ADDRESS = re.compile(r"0x[0-9a-f]{6,}")
-#: A frame of a traceback, as pytest writes it short: file, line and function.
-_FRAME = re.compile(r"^([^\s:][^:]*):(\d+): ", re.MULTILINE)
 
 
 def statement_of(candidate: Candidate, tree: Tree, example: str, message: str) -> str:
@@ -58,7 +56,7 @@ def _reproduction(language: str, tree: Tree, example: str, message: str) -> str:
     """The body of the test up to where it fails, or ``""`` where that is not to be found."""
     path, _, rest = example.partition("::")
     file = tree.get(path)
-    rows = [int(line) - 1 for where, line in _FRAME.findall(message) if where == path]
+    rows = [int(line) - 1 for where, line in FRAME.findall(message) if where == path]
     if file is None or not rows:
         return ""
     name = rest.partition("[")[0].rpartition("::")[2].encode()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -33,6 +33,9 @@ Reason = Literal[
     "unstable",
     "leak",
     "same_effect",
+    "not_harder",
+    "not_needed",
+    "not_hidden",
 ]
 
 #: What each reason means, for a person.
@@ -51,6 +54,9 @@ REASONS: Mapping[Reason, str] = {
     "unstable": "the tests do not end alike every time",
     "leak": "the task cannot be prepared without giving its answer away",
     "same_effect": "another task in the same function fails the same tests in the same way",
+    "not_harder": "together the edits are noticed by as many tests as one of them alone",
+    "not_needed": "one of the edits may stay, or goes unnoticed beside the others",
+    "not_hidden": "failures still show the place of the fault",
 }
 
 #: Of these, what is seen before anything is run.
@@ -65,6 +71,9 @@ UNFIT: tuple[Reason, ...] = (
 
 #: A run of chosen tests may take this many times what is expected, and so many seconds more.
 _PATIENCE, _GRACE_SEC = 5.0, 10.0
+#: A frame of a traceback, as pytest writes it short: file, line and function.
+FRAME = re.compile(r"^([^\s:][^:]*):(\d+): ", re.MULTILINE)
+_MOST_FRAMES = 400
 #: What differs from run to run: addresses, temporary files, durations.
 _PASSING = re.compile(r"0x[0-9a-f]{4,}|/tmp/[^\s'\"]+|\d+\.\d{3,}")
 
@@ -81,6 +90,7 @@ class Trial:
         effect: Hash of what the failing tests say.
         example: Of the failing tests, the one that is told of.
         message: What it said.
+        frames: The places that failures name, as ``path:line``, sorted.
     """
 
     reason: Reason | None = None
@@ -90,6 +100,7 @@ class Trial:
     effect: str = ""
     example: str = ""
     message: str = ""
+    frames: tuple[str, ...] = ()
 
 
 async def attempt(
@@ -162,6 +173,7 @@ def judge(runs: list[SuiteRun], baseline: Baseline, wanted: frozenset[str]) -> T
         effect=_effect(messages),
         example=example,
         message=messages.get(example, ""),
+        frames=_frames(messages.values()),
     )
 
 
@@ -181,6 +193,11 @@ def _refused(seen: Observed, wanted: frozenset[str]) -> Trial | None:
 def raised(message: str) -> list[str]:
     """What was raised: the lines of a failure that pytest marks, without its mark."""
     return [line[1:].strip() for line in message.splitlines() if line.startswith("E ")]
+
+
+def _frames(messages: Iterable[str]) -> tuple[str, ...]:
+    found = {f"{path}:{line}" for said in messages for path, line in FRAME.findall(said)}
+    return tuple(sorted(found))[:_MOST_FRAMES]
 
 
 def _effect(messages: Mapping[str, str]) -> str:

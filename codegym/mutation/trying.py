@@ -58,7 +58,7 @@ class Trying:
                     if candidate is None:
                         break
                     reason = self._screen.fault(candidate)
-                    begun = None if reason else asyncio.create_task(self._one(candidate))
+                    begun = None if reason else asyncio.create_task(self.trial_of(candidate))
                     running += begun is not None
                     waiting.append((candidate, begun or Trial(reason)))
                 if not waiting:
@@ -74,7 +74,7 @@ class Trying:
                 one.cancel()
             await asyncio.gather(*left, return_exceptions=True)
 
-    async def _one(self, candidate: Candidate) -> Trial:
+    async def trial_of(self, candidate: Candidate) -> Trial:
         """What is known of a candidate; else what running it shows."""
         baseline, covering = self._screen.tests_for(candidate)
         content = json.dumps([*_scope(baseline), candidate.kind, candidate.digest])
@@ -109,5 +109,5 @@ def _write(path: Path, text: str) -> None:
 
 def _read(path: Path) -> Trial:
     fields = json.loads(path.read_text())
-    failing, passing = tuple(fields.pop("failing")), tuple(fields.pop("passing"))
-    return Trial(failing=failing, passing=passing, **fields)
+    failing, passing, frames = (tuple(fields.pop(one)) for one in ("failing", "passing", "frames"))
+    return Trial(failing=failing, passing=passing, frames=frames, **fields)

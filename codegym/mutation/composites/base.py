@@ -1,0 +1,129 @@
+"""What a composite is, and what composites are made of."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from codegym.mutation.baseline import Baseline
+from codegym.mutation.candidates import Candidate
+from codegym.mutation.composites.calls import Calls
+from codegym.mutation.trial import Reason, Trial
+from codegym.syntax import Parsed
+from codegym.tasks import Environment
+from codegym.types import Change, Kind, Task, Tree
+
+#: Runs a candidate, or takes what is known of it.
+Try = Callable[[Candidate], Awaitable[Trial]]
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A single edit that alone would be a task, and what running it showed."""
+
+    candidate: Candidate
+    trial: Trial
+
+    @property
+    def failing(self) -> frozenset[str]:
+        """The tests that fail with it."""
+        return frozenset(self.trial.failing)
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """What a policy left that did not solve a task: the task, and its files as it left them."""
+
+    task: Task
+    changes: tuple[Change, ...]
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What composites are made of.
+
+    Attributes:
+        environment: Its newest commit is mutated.
+        tree: That commit's files.
+        files: Those that may be mutated.
+        baselines: Of each suite.
+        singles: Single edits that were tried and are tasks, in the order drawn.
+        attempts: What policies left that did not solve tasks of this environment.
+        most: Most single edits that are joined.
+        seed: Decides what is proposed first.
+    """
+
+    environment: Environment
+    tree: Tree
+    files: Mapping[str, Parsed]
+    baselines: Sequence[Baseline]
+    singles: Sequence[Tried] = ()
+    attempts: Sequence[Attempt] = ()
+    most: int = 3
+    seed: int = 0
+
+    @cached_property
+    def calls(self) -> Calls:
+        """Who calls whom."""
+        return Calls(self.files)
+
+    def chance(self, name: str) -> np.random.Generator:
+        """Chance that depends on the seed and on a name, and on nothing else."""
+        digest = hashlib.sha256(f"{self.seed}\0{name}".encode()).digest()
+        return np.random.default_rng(int.from_bytes(digest, "big"))
+
+
+class Composite(Protocol):
+    """One way in which several edits make one fault, or a feature goes.
+
+    Attributes:
+        id: Unique, for example ``"composite.pair"``.
+        version: Changes whenever the same ground would give others.
+        tier: How hard its faults are thought to be to find, 4 or 5.
+        kind: The kind of task that it makes.
+        says: What it does, in a sentence.
+    """
+
+    @property
+    def id(self) -> str:
+        """Its name."""
+        ...
+
+    @property
+    def version(self) -> str:
+        """Its version."""
+        ...
+
+    @property
+    def tier(self) -> int:
+        """Its tier."""
+        ...
+
+    @property
+    def kind(self) -> Kind:
+        """Its kind."""
+        ...
+
+    @property
+    def says(self) -> str:
+        """What it does."""
+        ...
+
+    def propose(self, ground: Ground) -> Iterator[Candidate]:
+        """Candidates, the same for the same ground."""
+        ...
+
+    async def fault(self, candidate: Candidate, trial: Trial, attempt: Try) -> Reason | None:
+        """Why one of its candidates is none although its tests fail as a task's do, or None.
+
+        Args:
+            candidate: One that it proposed.
+            trial: What running it showed: some tests fail, others pass.
+            attempt: Runs what is left when some of its edits are undone.
+        """
+        ...
