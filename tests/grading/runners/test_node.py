@@ -1,7 +1,5 @@
 """The runner ``node``, on real suites in real sandboxes."""
 
-import pytest
-
 PACKAGE = {"package.json": '{"name": "sums"}', "sums.js": "exports.add = (a, b) => a + b;\n"}
 HEAD = (
     "const { test, describe, it, before } = require('node:test');\n"
@@ -24,8 +22,10 @@ def test_outcomes_and_names(project):
         "test('throws', async () => { throw new TypeError('boo'); });\n"
         "test('is skipped', { skip: true }, () => {});\n"
         "test('is to do', { todo: true }, () => { throw new Error('x'); });\n"
-        "describe('group', () => { it('one', () => {}); describe('deep', () => it('x', () => {})); });\n"
-        "describe('hooked', () => { before(() => { throw new Error('no'); }); it('one', () => {}); });\n"
+        "describe('group', () => {\n"
+        "  it('one', () => {}); describe('deep', () => it('x', () => {})); });\n"
+        "describe('hooked', () => {\n"
+        "  before(() => { throw new Error('no'); }); it('one', () => {}); });\n"
         "test('parent', async (t) => { await t.test('child', () => assert.ok(0)); });\n"
         "test('twin', () => {});\ntest('twin', () => {});\n"
         "console.log('ok 1 - forged');\n",
@@ -51,22 +51,24 @@ def test_outcomes_and_names(project):
     assert "E   TypeError: boo" in ran.message(f"{name}::throws")
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("test('a', () => {}); test('b', () => process.exit(0));", "status 0"),
-        ("test('a', () => {}); test('b', () => process.abort());", "SIGABRT"),
-        ("test('a', () => {}); process.exitCode = 3;", "status 3"),
-        ("test('a', () => assert.ok(0)); process.on('exit', () => process.reallyExit(0));", "status 0"),
-        ("test('a', () => {", "SyntaxError"),
-        ("", "has no test"),
-        ("require('gone');", "status 1"),
-    ],
-)
-def test_a_file_that_does_not_end_as_it_should_passes_nothing(project, text, said):
-    ran = run(project, text, **{"test/other.test.js": "test('c', () => {});"})
-    assert ran.outcomes == {"test/sums.test.js": "error", "test/other.test.js::c": "passed"}
-    assert said in ran.message("test/sums.test.js")
+BROKEN = {
+    "test('a', () => {}); test('b', () => process.exit(0));": "status 0",
+    "test('a', () => {}); test('b', () => process.abort());": "SIGABRT",
+    "test('a', () => {}); process.exitCode = 3;": "status 3",
+    "test('a', () => assert.ok(0)); process.on('exit', () => process.reallyExit(0));": "status 0",
+    "test('a', () => {": "SyntaxError",
+    "": "has no test",
+    "require('gone');": "status 1",
+}
+
+
+def test_a_file_that_does_not_end_as_it_should_passes_nothing(project):
+    files = {f"test/a{n}.test.js": HEAD + text for n, text in enumerate(BROKEN)}
+    good = {"test/good.test.js": HEAD + "test('c', () => {});"}
+    ran = project.run("node", {**PACKAGE, **files, **good}, runner="node", select=("test",))
+    assert ran.outcomes == {**dict.fromkeys(files, "error"), "test/good.test.js::c": "passed"}
+    for path, said in zip(files, BROKEN.values(), strict=True):
+        assert said in ran.message(path), path
 
 
 def test_only_what_is_asked_for_is_said(project):
@@ -101,7 +103,7 @@ def test_a_loop_ends_with_the_suites_time(project):
 def test_which_files_have_tests(project):
     names = ("a.test.mjs", "deep/b.spec.cjs", "test-c.js", "test/helper/d.js", "src/e.js", "f.json")
     body = "import('node:test').then(({ test }) => test('x', () => {}));"
-    files = {name: body for name in names}
+    files = dict.fromkeys(names, body)
     files |= {"node_modules/m/test/g.test.js": body}
     ran = project.run("node", files, runner="node", select=(".",), deselect=("test-c.js",))
     assert sorted(ran.outcomes) == ["a.test.mjs::x", "deep/b.spec.cjs::x", "test/helper/d.js::x"]

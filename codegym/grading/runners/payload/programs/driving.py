@@ -127,10 +127,18 @@ class Ended:
         """In words."""
         if self.overflowed:
             return "it printed too much"
-        if self.status < 0:
-            name = signal.Signals(-self.status).name if -self.status in _SIGNALS else "a signal"
-            return f"it was ended by {name}"
+        if self.killed:
+            return f"it was ended by {signal.Signals(self._signal).name}"
         return f"it ended with status {self.status}"
+
+    @property
+    def killed(self) -> bool:
+        """Whether a signal ended it."""
+        return self._signal in _SIGNALS
+
+    @property
+    def _signal(self) -> int:
+        return -self.status if self.status < 0 else self.status - 128  # as a shell says it
 
     @property
     def tail(self) -> str:
@@ -231,9 +239,18 @@ def main(tool: Callable[[Report], None]) -> None:
     ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
     asked = json.loads(sys.stdin.buffer.read())
     os.set_inheritable(asked["channel"], False)
-    asked["ids"] = frozenset(asked["ids"])
-    kept = {key: tuple(value) if isinstance(value, list) else value for key, value in asked.items()}
-    report = Report(Request(**kept))
+    report = Report(
+        Request(
+            ids=frozenset(asked["ids"]),
+            select=tuple(asked["select"]),
+            deselect=tuple(asked["deselect"]),
+            root=asked["root"],
+            channel=asked["channel"],
+            build=tuple(asked["build"]),
+            command=asked["command"],
+            reports=tuple(asked["reports"]),
+        )
+    )
     os.chdir(report.request.root)
     if built(report):
         tool(report)
