@@ -1,0 +1,1 @@
+"""What policies have in common that repair by choosing one of many edits."""
