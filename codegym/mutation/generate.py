@@ -27,8 +27,14 @@ from codegym.tasks import Environment
 from codegym.types import Task, Tree
 from codegym.workspace.history import open_history
 
-#: The language of the tests that runners of ours run.
-_RUNS = {"pytest": "python"}
+#: Languages of the tests that runners of ours run; ``tap`` and ``junit`` run any.
+_RUNS = {
+    "cargo": ("rust",),
+    "go": ("go",),
+    "node": ("javascript", "typescript"),
+    "pytest": ("python",),
+    "unittest": ("python",),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,11 +158,11 @@ def _can_run(environment: Environment) -> None:
     language = environment.language
     grammar(language)  # it is one that is known
     named = sorted({suite.runner for suite in environment.suites})
-    if all(_RUNS.get(one, language) != language for one in named):
+    if all(language not in _RUNS.get(one, (language,)) for one in named):
         raise UsageError(
             f"{environment.name} is written in {language}, and {', '.join(named)} runs the tests "
-            f"of {_RUNS[named[0]]}: edits of {language} cannot be tried yet. Name a runner of your "
-            f"own in {environment.folder}/environment.toml"
+            f"of {_RUNS[named[0]][0]}: edits of {language} cannot be tried. Name another runner in "
+            f"{environment.folder}/environment.toml"
         )
 
 

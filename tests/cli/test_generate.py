@@ -69,7 +69,7 @@ def test_bad_input(codegym, mine, arguments, said):
 @pytest.mark.parametrize(
     ("language", "said"),
     [
-        ("rust", "pytest runs the tests of python: edits of rust cannot be tried yet"),
+        ("rust", "pytest runs the tests of python: edits of rust cannot be tried"),
         ("cobol", "there are: python, javascript, typescript, go, rust, java, c"),
     ],
 )

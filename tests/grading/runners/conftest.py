@@ -54,7 +54,8 @@ class Project:
         tools = (toolchain,) if toolchain else ()
         image = replace(self._environment.image, requirements=None, toolchains=tools)
         environment = replace(self._environment, image=image)
-        suite = replace(self._environment.suites[0], import_paths=(), config=(), **options)
+        options = {"import_paths": (), "config": (), **options}
+        suite = replace(self._environment.suites[0], **options)
         try:
             return asyncio.run(_run(environment, suite, files, ids))
         except UnavailableError as error:
@@ -69,21 +70,25 @@ async def _run(environment, suite: Suite, files: Mapping[str, str], ids: Sequenc
         image = await build_image(environment, backend, store=store)
         tool = suite_runner(suite)
         tree = {path: File(text.encode(), "100644") for path, text in files.items()}
-        spec = SandboxSpec(image, _workspace(tree, store), Limits(), files=tool.payload())
+        spec = SandboxSpec(
+            image, _workspace(tree, store, backend.owner), Limits(), files=tool.payload()
+        )
         async with await backend.start(spec) as box:
             return Ran(await run_suite(box, environment, suite, tool, ids))
     finally:
         await backend.close()
 
 
-def _workspace(tree: Mapping[str, File], store: LayerStore) -> Path:
-    total = hashlib.sha256(repr(sorted(tree.items())).encode()).hexdigest()
+def _workspace(tree: Mapping[str, File], store: LayerStore, owner) -> Path:
+    total = hashlib.sha256(repr((owner, sorted(tree.items()))).encode()).hexdigest()
 
     def write(folder: Path) -> None:
         for name, file in tree.items():
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(file.data)
+        for path in (folder, *folder.rglob("*")) if owner else ():
+            os.chown(path, *owner)
 
     return store.publish(f"project-{total}", write)
 

@@ -35,6 +35,7 @@ class Result(unittest.TestResult):
         super().__init__()
         self._channel, self._path, self._owner = channel, path, _pid()
         self._worst, self._message, self._began = "passed", "", 0.0
+        self.well = True
 
     def startTest(self, test: unittest.TestCase) -> None:  # noqa: N802
         """Begin one."""
@@ -87,6 +88,7 @@ class Result(unittest.TestResult):
     def _send(self, test_id: str, outcome: str, seconds: float, message: str) -> None:
         if _pid() != self._owner:  # a test forked, and its child came back here
             return
+        self.well = self.well and _RANK[outcome] < _RANK["failed"]
         send(self._channel, test_id, outcome, seconds, message)
 
 
@@ -191,7 +193,7 @@ def run(request: dict[str, Any]) -> bool:
         )
         result = Result(channel, path)
         chosen.run(result)
-        well = well and result.wasSuccessful()
+        well = well and result.well
     return well
 
 
