@@ -24,6 +24,7 @@ from codegym.registration import resolve
 from codegym.runs import EpisodeRecord, Pins, RunFolder, Summary, open_run, summarize
 from codegym.runs.pins import file_digest
 from codegym.runs.recorder import Recorder
+from codegym.tasks.sealed import seal_of
 from codegym.tasks.sources import environment
 from codegym.types import Image, Policy, TaskSource
 
@@ -77,7 +78,8 @@ async def run(config: RunConfig, watcher: Watcher | None = None) -> Summary:
         images = await make_images(source, setting, config.options.kind)
 
         # Whatever would make this another run is pinned; the folder refuses to go on with another.
-        with RunFolder(config.out, pin(config, source, policy, images)) as folder:
+        pins = pin(config, source, policy, images)
+        with RunFolder(config.out, pins, seal_of(source)) as folder:
             if reachable is not None:
                 watcher.note("starting the egress proxy")
                 await asyncio.to_thread(reachable.prepare)

@@ -69,7 +69,7 @@ def test_the_module_form_of_an_id_registers():
 def test_bad_options_are_told(make):
     with pytest.raises(NotFoundError, match="no-such-source"):
         make("CodeGym/FixTests-v0", tasks="no-such-source")
-    with pytest.raises(UsageError, match="later version"):
+    with pytest.raises(UsageError, match="no such file"):
         make("CodeGym/FixTests-v0", tasks="sealed:x")
     with pytest.raises(NotFoundError, match="no curriculum named 'x'; bundled: adaptive"):
         make("CodeGym/FixTests-v0", tasks="curriculum:x")

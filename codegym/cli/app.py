@@ -21,6 +21,7 @@ from codegym.cli import (
     generate,
     image,
     network,
+    pack,
     proxy,
     redteam,
     replay,
@@ -102,6 +103,7 @@ app.add_typer(tasks.app, name="tasks")
 app.add_typer(environment.app, name="environment")
 app.add_typer(curriculum.app, name="curriculum")
 app.add_typer(train.app, name="train")
+app.add_typer(pack.app, name="pack")
 app.add_typer(image.app, name="image")
 app.add_typer(cache.app, name="cache")
 app.add_typer(network.app, name="network")

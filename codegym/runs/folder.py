@@ -24,6 +24,7 @@ from codegym.runs.lock import WriterLock
 from codegym.runs.pins import Pins
 from codegym.runs.reader import read_records, read_trajectory
 from codegym.runs.records import CheckpointRecord, EpisodeRecord, TrajectoryHeader
+from codegym.store.seal import Seal
 from codegym.types import EpisodeResult, Fault, Turn
 
 
@@ -33,6 +34,7 @@ class RunFolder:
     Args:
         path: The folder.
         pins: What the run is pinned to.
+        seal: Of a sealed pack: all that episodes leave is sealed under its key.
 
     Attributes:
         tokens_spent: Tokens read and sampled in episodes that ended before, faulty ones included.
@@ -44,8 +46,8 @@ class RunFolder:
         UnavailableError: It cannot be written.
     """
 
-    def __init__(self, path: Path, pins: Pins) -> None:
-        self.path, self.pins = path, pins
+    def __init__(self, path: Path, pins: Pins, seal: Seal | None = None) -> None:
+        self.path, self.pins, self._seal = path, pins, seal
         with writing(path):
             if path.exists() and not path.is_dir():
                 raise UsageError(f"--out {path} is a file, where a run's folder is wanted")
@@ -96,7 +98,7 @@ class RunFolder:
     def begin(self, header: TrajectoryHeader, turns: int = 0) -> None:
         """Start an episode's trajectory, or go on after its first ``turns`` turns."""
         self._close(header.index)
-        self._open[header.index] = _OpenTrajectory(self.path, header, turns)
+        self._open[header.index] = _OpenTrajectory(self.path, header, turns, self._seal)
 
     def turn(self, index: int, turn: Turn) -> None:
         """Append a turn as it happens."""
@@ -105,7 +107,7 @@ class RunFolder:
     def checkpoint(self, index: int, checkpoint: Checkpoint) -> None:
         """Note where a long episode is; its turns so far are in its trajectory already."""
         record = CheckpointRecord.of(index, checkpoint)
-        replace(checkpoint_file(self.path, index), encode(record))
+        replace(checkpoint_file(self.path, index), encode(record, self._seal))
 
     def checkpoints(self) -> dict[int, Checkpoint]:
         """Where unfinished episodes were, by index."""
@@ -132,7 +134,7 @@ class RunFolder:
                 self.turn(index, turn)
         self._close(index)
         record = EpisodeRecord.of(result)
-        self._episodes.append(encode(record))
+        self._episodes.append(encode(record, self._seal))
         self._faults[index] = result.fault
         if result.fault != "policy":  # such an episode goes on from there when it is retried
             checkpoint_file(self.path, index).unlink(missing_ok=True)
@@ -159,17 +161,18 @@ class RunFolder:
 class _OpenTrajectory:
     """The file of an episode that is running."""
 
-    def __init__(self, run: Path, header: TrajectoryHeader, turns: int) -> None:
+    def __init__(self, run: Path, header: TrajectoryHeader, turns: int, seal: Seal | None) -> None:
+        self._seal = seal
         self._journal = Journal(trajectory_file(run, header.index))
         self.turns = turns
         if turns:
             self._journal.cut(1 + turns)
         else:
             self._journal.clear()
-            self._journal.append(encode(header))
+            self._journal.append(encode(header, seal))
 
     def append(self, turn: Turn) -> None:
-        self._journal.append(encode(turn))
+        self._journal.append(encode(turn, self._seal))
         self.turns += 1
 
     def close(self) -> None:

@@ -93,27 +93,32 @@ class Pack(TaskFile):
                 an environment is not the one that they were made for.
         """
         info, index = _open(path, find)
-        pinned = info.environments
-        for name in index.environments:
-            if name not in pinned:
-                raise DataError(path / INFO, f"{name!r} is missing", field="environments")
-        for name, digest in pinned.items():
-            try:
-                now = index.environments.get(name) or find(name).digest
-            except NotFoundError as error:
-                raise DataError(path / INFO, str(error), field="environments") from error
-            if now != digest:
-                raise DataError(
-                    path / INFO,
-                    f"the tasks were made for {name!r} as it was ({digest[:12]}); the environment "
-                    f"has changed since ({now[:12]}). Take back the change, or make the tasks "
-                    f"again: codegym tasks from-history {name}",
-                    field=f"environments.{name}",
-                )
+        check_environments(path / INFO, info, index, find)
         return cls(path, info, index)
 
     def _places(self) -> Sequence[Path]:
         return (self.path.with_name(_NEXT), self.path)
+
+
+def check_environments(where: Path, info: PackInfo, index: Index, find: FindEnvironment) -> None:
+    """Raise ``DataError`` where an environment is not the one that a pack was made for."""
+    pinned = info.environments
+    for name in index.environments:
+        if name not in pinned:
+            raise DataError(where, f"{name!r} is missing", field="environments")
+    for name, digest in pinned.items():
+        try:
+            now = index.environments.get(name) or find(name).digest
+        except NotFoundError as error:
+            raise DataError(where, str(error), field="environments") from error
+        if now != digest:
+            raise DataError(
+                where,
+                f"the tasks were made for {name!r} as it was ({digest[:12]}); the environment "
+                f"has changed since ({now[:12]}). Take back the change, or make the tasks "
+                f"again: codegym tasks from-history {name}",
+                field=f"environments.{name}",
+            )
 
 
 def is_pack(folder: Path) -> bool:
@@ -132,6 +137,11 @@ def read_info(folder: Path) -> PackInfo:
         ) from None
     except OSError as error:
         raise DataError(path, f"cannot be read: {error.strerror}") from error
+    return parse_info(raw, path)
+
+
+def parse_info(raw: bytes, path: Path) -> PackInfo:
+    """Read the text of ``pack.json``. Raises ``DataError``."""
     try:
         parsed = _InfoFile.model_validate(parse_object(raw, path, 1))
     except ValidationError as error:

@@ -12,14 +12,18 @@ from codegym.resources import data_root
 from codegym.tasks.environment import FILE_NAME, Environment, load_environment
 from codegym.tasks.joined import Joined
 from codegym.tasks.pack import INFO, ROWS, Pack, is_pack
+from codegym.tasks.sealed import SealedPack
 from codegym.tasks.task_file import TaskFile
 
 _Kind = Literal["environments", "packs"]
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,199}")
 _ID = re.compile(rb'"instance_id": ?"([^"\\]+)"')
-_FORMS = "an environment or a pack by NAME, a task by its ID, a pack by PATH/TO/IT, or PATH.jsonl"
-_LATER = {"sealed": "sealed packs"}
+_FORMS = (
+    "an environment or a pack by NAME, a task by its ID, a pack by PATH/TO/IT, PATH.jsonl, or "
+    "sealed:PATH"
+)
+_SEALED = "sealed:"
 
 
 def environments() -> dict[str, Environment]:
@@ -52,7 +56,7 @@ def resolve(tasks: str | None) -> TaskFile | Joined:
 
     Args:
         tasks: The name of an environment or pack, a task's id in one of these, a pack's folder
-            with a ``/`` in it, ``PATH.jsonl``, or None for all bundled tasks.
+            with a ``/`` in it, ``PATH.jsonl``, ``sealed:PATH``, or None for all bundled tasks.
 
     Returns:
         A ``TaskSource`` that also has ``name``, ``len()``, ``quarantined`` and ``all_tasks()``.
@@ -64,27 +68,28 @@ def resolve(tasks: str | None) -> TaskFile | Joined:
     """
     if tasks is None:
         return _bundled()
-    scheme, colon, _ = tasks.partition(":")
-    if colon and scheme in _LATER:
-        raise UsageError(
-            f"{tasks!r}: {_LATER[scheme]} come with a later version of CodeGym; use {_FORMS}"
-        )
-    if scheme == "curriculum":
+    if tasks.startswith(_SEALED):
+        return SealedPack.open(_file(tasks.removeprefix(_SEALED)), environment)
+    if tasks.startswith("curriculum:"):
         raise UsageError(
             f"{tasks!r}: a curriculum draws from other sources, which are wanted here; "
             "its spec names them. `codegym curriculum` is about curricula themselves"
         )
     if tasks.endswith(".jsonl"):
-        path = Path(tasks).expanduser().absolute()
-        if not path.is_file():
-            raise UsageError(f"no such file: {path}")
-        return TaskFile.open(path, environment)
+        return TaskFile.open(_file(tasks), environment)
     folder = Path(tasks).expanduser().absolute()
     if "/" in tasks and is_pack(folder):
         return _pack(folder)
     if _NAME.fullmatch(tasks) is None:
         raise UsageError(f"{tasks!r} is no task source; use {_FORMS}")
     return _named(tasks)
+
+
+def _file(name: str) -> Path:
+    path = Path(name).expanduser().absolute()
+    if not path.is_file():
+        raise UsageError(f"no such file: {path}")
+    return path
 
 
 def _named(name: str) -> Pack:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Self
 
 from codegym.errors import DataError, NotFoundError, UsageError
 from codegym.tasks.environment import Environment
-from codegym.tasks.jsonl import parse_object, read_lines
+from codegym.tasks.jsonl import Line, parse_object, read_lines
 from codegym.tasks.quarantine import quarantine_file, read_quarantine
 from codegym.tasks.rows import check_new, from_row
 from codegym.types import EpisodeResult, Task
@@ -49,8 +49,13 @@ class Index:
     environments: Mapping[str, str]
 
 
-def index_rows(path: Path, find: FindEnvironment) -> Index:
+def index_rows(path: Path, find: FindEnvironment, lines: Iterable[Line] | None = None) -> Index:
     """Read and check all rows, and that the environments and suites that they name are there.
+
+    Args:
+        path: The file.
+        find: Finds environments.
+        lines: Its lines, where they are not to be read from it as they stand.
 
     Raises:
         DataError: A row is wrong, or there is none.
@@ -59,7 +64,7 @@ def index_rows(path: Path, find: FindEnvironment) -> Index:
     seen: dict[str, int] = {}
     entries: dict[str, Entry] = {}
     environments: dict[str, Environment] = {}
-    for line in read_lines(path):
+    for line in read_lines(path) if lines is None else lines:
         total.update(line.raw)
         task = from_row(parse_object(line.raw, path, line.number), path, line=line.number)
         check_new(task, seen, path, line.number)
@@ -163,13 +168,17 @@ class TaskFile:
 
     def _read(self, task_id: str) -> Task:
         entry = self._entries[task_id]
-        for path in self._places():
-            raw = _slice(path, entry)
+        for path, raw in self._readings(entry):
             if _hash(raw) == entry.hash:
                 return from_row(parse_object(raw, path, entry.line), path, line=entry.line)
         raise DataError(
             self.path, "changed since it was opened; start again with the new file", line=entry.line
         )
+
+    def _readings(self, entry: Entry) -> Iterator[tuple[Path, bytes]]:
+        """Where a row may be, and what is there."""
+        for path in self._places():
+            yield path, _slice(path, entry)
 
     def _places(self) -> Sequence[Path]:
         return (self.path,)
