@@ -11,9 +11,17 @@ from typing import Any, TypeVar
 from codegym.errors import SandboxError, TaskError
 from codegym.grading.ready import Ready
 from codegym.grading.services import start_services
-from codegym.grading.suites import SuiteRun, Watch, run_suite
+from codegym.grading.suites import Manner, SuiteRun, Watch, run_suite
 from codegym.sandbox.base import Backend
-from codegym.types import Change, Manifest, ObservingRunner, RecordingRunner, Tree
+from codegym.types import (
+    Change,
+    ForkingRunner,
+    Manifest,
+    ObservingRunner,
+    RecordingRunner,
+    Tree,
+    Work,
+)
 
 _T = TypeVar("_T")
 _ATTEMPTS = 3
@@ -28,6 +36,8 @@ async def run_fresh(
     timeout_sec: float | None = None,
     record: Sequence[str] = (),
     watch: Watch | None = None,
+    manner: Manner | None = None,
+    work: Work | None = None,
 ) -> SuiteRun:
     """Run a task's suite once, on its grading tree with ``changes`` laid over.
 
@@ -39,6 +49,8 @@ async def run_fresh(
         timeout_sec: Wall time; by default the suite's.
         record: Files inside whose lines are recorded, where the runner can do that.
         watch: What is observed, where the runner can do that.
+        manner: How the tests are run otherwise than usual, where the runner can do that.
+        work: What is tried instead of running tests, where the runner can do that.
 
     Raises:
         TaskError: A service of the environment did not start, or the changes cannot be laid.
@@ -49,6 +61,8 @@ async def run_fresh(
         spec = replace(spec, files={**spec.files, **runner.recorder()})
     if watch is not None and isinstance(runner, ObservingRunner):
         spec = replace(spec, files={**spec.files, **runner.observer()})
+    if work is not None and isinstance(runner, ForkingRunner):
+        spec = replace(spec, files={**spec.files, **runner.forker()})
 
     async def once() -> SuiteRun:
         box = await backend.start(spec)
@@ -65,6 +79,8 @@ async def run_fresh(
                 timeout_sec=timeout_sec,
                 record=record,
                 watch=watch,
+                manner=manner,
+                work=work,
             )
         except ValueError as error:
             raise TaskError(ready.task.instance_id, f"cannot be laid: {error}") from error

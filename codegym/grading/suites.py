@@ -10,11 +10,14 @@ from codegym.sandbox.base import REPORT_FD, Sandbox
 from codegym.tasks import Environment, Suite
 from codegym.types import (
     CommandResult,
+    ForkingRunner,
     ObservingRunner,
     RecordingRunner,
     Runner,
     RunnerCommand,
     TestOutcome,
+    VaryingRunner,
+    Work,
 )
 
 MAX_OUTPUT_BYTES = 64_000
@@ -40,6 +43,21 @@ class Watch:
     timeout_sec: float | None = None
     collect: bool = False
     hash_seed: int | None = None
+    brief: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How a run differs from an ordinary one; a ``VaryingRunner`` can do that, others don't.
+
+    Attributes:
+        reverse: Whether the tests run in the opposite order.
+        hash_seed: What hashes are seeded with.
+        brief: Whether nobody reads why a test failed.
+    """
+
+    reverse: bool = False
+    hash_seed: int = 0
     brief: bool = False
 
 
@@ -75,6 +93,8 @@ async def run_suite(
     timeout_sec: float | None = None,
     record: Sequence[str] = (),
     watch: Watch | None = None,
+    manner: Manner | None = None,
+    work: Work | None = None,
 ) -> SuiteRun:
     """Run tests in a sandbox that has the runner's payload.
 
@@ -89,6 +109,9 @@ async def run_suite(
             has its recorder. They are read from the result's report.
         watch: What is observed, for an ``ObservingRunner`` and a sandbox that has its observer; its
             keys say which tests are run. What was seen is read from the result's report.
+        manner: How the tests are run otherwise than usual.
+        work: What is tried instead of running tests, for a ``ForkingRunner`` and a sandbox that has
+            its forker. What came of it is read from the result's report.
 
     Raises:
         SandboxError: The infrastructure broke. What the tests do is never an error.
@@ -108,6 +131,12 @@ async def run_suite(
     if watch is not None and isinstance(runner, ObservingRunner):
         command = _watched(runner, suite, command, watch)
         timeout_sec = timeout_sec or watch.timeout_sec
+    if manner is not None and isinstance(runner, VaryingRunner):
+        command = runner.varied(
+            command, reverse=manner.reverse, hash_seed=manner.hash_seed, brief=manner.brief
+        )
+    if work is not None and isinstance(runner, ForkingRunner):
+        command = runner.forking(command, work)
     result = await box.exec(
         command.argv,
         stdin=command.stdin,

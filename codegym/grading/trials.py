@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from codegym.grading.fresh import retried, run_fresh, together, work_between, workers
 from codegym.grading.ready import Ready
 from codegym.grading.setting import Setting
-from codegym.grading.suites import SuiteRun
-from codegym.types import Change, Outcome
+from codegym.grading.suites import Manner, SuiteRun
+from codegym.types import Change, Outcome, Work
 
 __all__ = [
     "Observed",
@@ -98,6 +98,8 @@ async def run_on(
     ids: Sequence[str] = (),
     timeout_sec: float | None = None,
     record: Sequence[str] = (),
+    manner: Manner | None = None,
+    work: Work | None = None,
 ) -> SuiteRun:
     """Run a task's suite once, on its grading tree with ``changes`` laid over.
 
@@ -108,11 +110,20 @@ async def run_on(
         ids: These tests only; where empty, all of the suite.
         timeout_sec: Wall time; by default the suite's.
         record: Files inside whose lines are recorded, where the runner can do that.
+        manner: How the tests are run otherwise than usual, where the runner can do that.
+        work: What is tried instead of running tests, where the runner can do that.
 
     Raises:
         TaskError: A service of the environment did not start.
         SandboxError: The infrastructure broke, more than once.
     """
     return await run_fresh(
-        setting.backend, ready, changes, ids=ids, timeout_sec=timeout_sec, record=record
+        setting.backend,
+        ready,
+        changes,
+        ids=ids,
+        timeout_sec=timeout_sec,
+        record=record,
+        manner=manner,
+        work=work,
     )

@@ -17,6 +17,16 @@ from codegym.types.episode import (
 )
 from codegym.types.evidence import Evidence, Role, Sighting, Value
 from codegym.types.files import Change, File, Manifest, Mode, Refusal, Tree
+from codegym.types.forking import (
+    ForkingRunner,
+    Look,
+    Mutant,
+    Piece,
+    Replacement,
+    Session,
+    VaryingRunner,
+    Work,
+)
 from codegym.types.grade import ASSURANCES, Assurance, Grade, Outcome, Tampering, TestOutcome
 from codegym.types.protocols import (
     Box,
@@ -63,26 +73,32 @@ __all__ = [
     "Evidence",
     "Fault",
     "File",
+    "ForkingRunner",
     "Grade",
     "History",
     "Image",
     "Info",
     "Kind",
     "Limits",
+    "Look",
     "Manifest",
     "Mode",
+    "Mutant",
     "Observation",
     "ObservingRunner",
     "Outcome",
+    "Piece",
     "Policy",
     "RecordingRunner",
     "Refusal",
+    "Replacement",
     "Reward",
     "Role",
     "Runner",
     "RunnerCommand",
     "SamplingParams",
     "SandboxSpec",
+    "Session",
     "ShellState",
     "Sighting",
     "StepResult",
@@ -99,5 +115,7 @@ __all__ = [
     "Turn",
     "Usage",
     "Value",
+    "VaryingRunner",
+    "Work",
     "call",
 ]

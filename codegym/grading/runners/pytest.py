@@ -10,24 +10,28 @@ change pytest from within its process and to write to the report: so the assuran
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache
-from pathlib import Path
 from types import MappingProxyType
-from typing import Any, cast, get_args
 
 from codegym.grading.observe.evidence import read_evidence
+from codegym.grading.runners.forked import read_session, request_of
 from codegym.grading.runners.lines import read_lines, read_starters
-from codegym.types import WORKSPACE, Assurance, Evidence, Outcome, RunnerCommand, TestOutcome
+from codegym.grading.runners.records import read_records, script
+from codegym.types import (
+    WORKSPACE,
+    Assurance,
+    Evidence,
+    RunnerCommand,
+    Session,
+    TestOutcome,
+    Work,
+)
 
 SCRIPT = "/opt/runner/run_suite.py"
 RECORDER = "/opt/runner/record_lines.py"
+FORKER = ("swap_code.py", "fork_mutants.py")
 OBSERVER = ("reading.py", "library.py", "canonical.py", "observer.py")
-MAX_ID_CHARS = 2000
-MAX_MESSAGE_CHARS = 4000
-_OUTCOMES = frozenset(get_args(Outcome)) - {"missing"}
 _ENV = {
     "PYTEST_ADDOPTS": "",
     "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
@@ -47,7 +51,7 @@ class PytestRunner:
 
     def payload(self) -> Mapping[str, bytes]:
         """The script that runs inside."""
-        return {SCRIPT: _script("run_suite.py")}
+        return {SCRIPT: script("run_suite.py")}
 
     def command(
         self,
@@ -76,12 +80,11 @@ class PytestRunner:
 
     def parse(self, report: bytes) -> list[TestOutcome]:
         """See ``Runner``. A line that is no record of a test is left out."""
-        records = (_record(line) for line in report.split(b"\n") if line)
-        return [record for record in records if record is not None]
+        return read_records(report)
 
     def recorder(self) -> Mapping[str, bytes]:
         """See ``RecordingRunner``."""
-        return {RECORDER: _script("record_lines.py")}
+        return {RECORDER: script("record_lines.py")}
 
     def recording(self, command: RunnerCommand, files: Sequence[str]) -> RunnerCommand:
         """See ``RecordingRunner``."""
@@ -96,9 +99,30 @@ class PytestRunner:
         """See ``RecordingRunner``."""
         return read_starters(report)
 
+    def forker(self) -> Mapping[str, bytes]:
+        """See ``ForkingRunner``."""
+        return {f"/opt/runner/{name}": script(name) for name in FORKER}
+
+    def forking(self, command: RunnerCommand, work: Work) -> RunnerCommand:
+        """See ``ForkingRunner``."""
+        asked = {"ids": list(work.tests), "brief": True, "work": request_of(work)}
+        return replace(command, stdin=json.dumps(json.loads(command.stdin) | asked).encode())
+
+    def session(self, report: bytes, work: Work) -> Session:
+        """See ``ForkingRunner``."""
+        return read_session(report, work.tests)
+
+    def varied(
+        self, command: RunnerCommand, *, reverse: bool, hash_seed: int, brief: bool
+    ) -> RunnerCommand:
+        """See ``VaryingRunner``."""
+        asked = json.loads(command.stdin) | {"reverse": reverse, "brief": brief}
+        env = {**command.env, "PYTHONHASHSEED": str(hash_seed)}
+        return replace(command, env=env, stdin=json.dumps(asked).encode())
+
     def observer(self) -> Mapping[str, bytes]:
         """See ``ObservingRunner``."""
-        return {f"/opt/runner/{name}": _script(name) for name in OBSERVER}
+        return {f"/opt/runner/{name}": script(name) for name in OBSERVER}
 
     def observing(
         self,
@@ -120,39 +144,3 @@ class PytestRunner:
     def evidence(self, report: bytes) -> Evidence:
         """See ``ObservingRunner``."""
         return read_evidence(report)
-
-
-@cache
-def _script(name: str) -> bytes:
-    """A payload's text."""
-    return (Path(__file__).parent / "payload" / name).read_bytes()
-
-
-def _record(line: bytes) -> TestOutcome | None:
-    """One line of the report, or None where it is not one."""
-    try:
-        fields = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(fields, dict):
-        return None
-    test_id, outcome = fields.get("id"), fields.get("outcome")
-    if not isinstance(test_id, str) or not isinstance(outcome, str) or outcome not in _OUTCOMES:
-        return None
-    if len(test_id) > MAX_ID_CHARS or _printable(test_id) != test_id:
-        return None
-    message = fields.get("message", "")
-    text = _printable(message[-MAX_MESSAGE_CHARS:]) if isinstance(message, str) else ""
-    return TestOutcome(test_id, cast("Outcome", outcome), _seconds(fields.get("seconds")), text)
-
-
-def _printable(text: str) -> str:
-    """Text that can be encoded: lone surrogates, which JSON can spell, are replaced."""
-    return text.encode("utf-8", "replace").decode()
-
-
-def _seconds(value: Any) -> float:
-    """A duration that is one; 0 for anything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return 0.0
-    return float(value) if 0 <= value < 1e9 and math.isfinite(value) else 0.0

@@ -9,7 +9,8 @@ The request is one JSON object on standard input: ``ids`` (empty for all), ``sel
 ``keys`` (empty for all) instead of ``ids`` tests are observed, and named by keys; ``limited``,
 ``limit_sec`` and ``nodes`` then say of which the time is limited, and whether to report node ids,
 and ``projections`` which attributes stand for an instance of a class.
-With ``brief`` nobody reads why a test failed; pytest takes long to say it.
+With ``brief`` nobody reads why a test failed; pytest takes long to say it. With ``reverse`` tests
+run in the opposite order. With ``work`` no test is run here: ``fork_mutants`` says what is done.
 """
 
 from __future__ import annotations
@@ -54,8 +55,11 @@ class Reporter:
         ids: Iterable[str],
         deselect: Iterable[str] = (),
         names: dict[str, str] | None = None,
+        *,
+        reverse: bool = False,
     ) -> None:
         self._channel, self._ids, self._owner = channel, frozenset(ids), _pid()
+        self._reverse = reverse
         self._names = names
         self._deselect = frozenset(deselect)
         self._worst, self._message, self._started = "", "", 0.0
@@ -71,6 +75,8 @@ class Reporter:
         if dropped:
             items[:] = [item for item in items if self._is_wanted(item.nodeid)]
             config.hook.pytest_deselected(items=dropped)
+        if self._reverse:
+            items.reverse()
 
     def _is_wanted(self, nodeid: str) -> bool:
         asked_for = not self._ids or self._name(nodeid) in self._ids
@@ -190,6 +196,7 @@ def _arguments(request: dict[str, Any]) -> list[str]:
         *("-c", config, "--rootdir=" + request["root"], "-p", "no:cacheprovider"),
         *("--continue-on-collection-errors", "--maxfail=0"),
         *(("--tb=line", "--assert=plain") if request.get("brief") else ("--tb=short",)),
+        *(("--capture=sys",) if request.get("work") else ()),  # no file is shared by children
         *_selected(request),
     ]
 
@@ -242,8 +249,12 @@ def _plugins(request: dict[str, Any]) -> list[object]:
     """What reports, observes and records."""
     channel, keys, deselect = request["channel"], request.get("keys"), request["deselect"]
     plugins: list[object] = []
-    if keys is None:
-        plugins.append(Reporter(channel, request["ids"], deselect))
+    if request.get("work"):
+        load("swap_code")
+        plugins.append(load("fork_mutants").Forker(request["work"], channel))
+    elif keys is None:
+        reverse = request.get("reverse", False)
+        plugins.append(Reporter(channel, request["ids"], deselect, reverse=reverse))
     else:
         names: dict[str, str] = {}
         *_, canonical, watching = load_observer()
