@@ -70,9 +70,7 @@ def _batch(
         attention[number, : len(row.ids)] = 1
     places = [(number, place) for number, row in enumerate(rows) for place in row.actions]
     row, column = torch.tensor(places, dtype=torch.long).reshape(-1, 2).T
-    return Batch(
-        ids.to(device), attention.to(device), row.to(device), column.to(device), members
-    )
+    return Batch(ids.to(device), attention.to(device), row.to(device), column.to(device), members)
 
 
 def hidden_states(model: Any, batch: Batch) -> Tensor:
@@ -133,7 +131,8 @@ def _autocast(device: torch.device) -> AbstractContextManager[Any]:
     # On a CPU, bfloat16 is slower at these sizes.
     if device.type != "cuda":
         return nullcontext()
-    return torch.autocast("cuda", dtype=torch.bfloat16)
+    half: AbstractContextManager[Any] = torch.autocast("cuda", dtype=torch.bfloat16)
+    return half
 
 
 def check_head(model: Any) -> None:

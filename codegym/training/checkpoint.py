@@ -98,7 +98,8 @@ class Checkpoints:
             draft.rename(final)
             _link(self._folder / _LATEST, name)
             for file in final.iterdir():
-                if file.name != STATE_FILE and not (self.path / file.name).is_symlink():
+                known = file.name == STATE_FILE or (self.path / file.name).is_symlink()
+                if file.is_file() and not known:
                     _link(self.path / file.name, f"checkpoints/{_LATEST}/{file.name}")
             self._prune()
         return final

@@ -88,7 +88,7 @@ class Learner:
         """
         self._optimizer.zero_grad(set_to_none=True)
         total = 0.0
-        with memory_told():
+        with memory_told(), self._training():
             for batch in self.batches(sequences):
                 loss = loss_of(batch, hidden_states(self.model, batch))
                 loss.backward()
@@ -107,6 +107,18 @@ class Learner:
         self._optimizer.step()
         self.step += 1
         return Taken(total, norm)
+
+    @contextmanager
+    def _training(self) -> Iterator[None]:
+        """Compute activations again for the gradient, where that is on: it needs the mode."""
+        if not self.model.is_gradient_checkpointing:
+            yield
+            return
+        self.model.train()
+        try:
+            yield
+        finally:
+            self.model.eval()
 
     def save(self, folder: Path, **more: Any) -> None:
         """Write the model, the tokenizer, and all else that going on needs.

@@ -36,7 +36,7 @@ def centred(rewards: Sequence[float]) -> list[float] | None:
 def clipped(
     logp: Tensor, proximal: Tensor, advantages: Tensor, *, low: float = 0.2, high: float = 0.28
 ) -> Tensor:
-    """The clipped surrogate of each token, with more room upwards (PPO 1707.06347, DAPO 2503.14476).
+    """The clipped surrogate, with more room upwards (PPO 1707.06347, DAPO 2503.14476).
 
     Args:
         logp: Log-probabilities of the tokens now, with gradient; (N,).
@@ -138,7 +138,7 @@ def divergence(student: Tensor, teacher: Tensor, *, alpha: float) -> Tensor:
 
 
 def gate(student: Tensor, teacher: Tensor, *, sharpness: float) -> Tensor:
-    """How much a token is distilled, from what both give the token that was sampled (SDAR 2605.15155).
+    """How much a token is distilled, by what both give the sampled one (SDAR 2605.15155).
 
     Args:
         student: Log-probabilities of the sampled tokens; (N,).

@@ -47,8 +47,31 @@ def for_training(model: Any, device: torch.device, *, lora: int = 0) -> Any:
         model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
         if lora:
             model.enable_input_require_grads()
-        return model.train()
     return model.eval()  # no dropout: what was sampled is what is learned from
+
+
+def load(name: str, *, seed: int = 0) -> tuple[Any, Any]:
+    """A causal model and its tokenizer, in float32, on the CPU.
+
+    Args:
+        name: A folder, or a name on the hub; adapters in it are merged.
+        seed: Of what is not in its files, and so is made at random.
+
+    Raises:
+        UsageError: It cannot be loaded; says why.
+    """
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        try:
+            model = AutoModelForCausalLM.from_pretrained(name, dtype=torch.float32)
+            tokenizer = AutoTokenizer.from_pretrained(name)
+        except (OSError, ValueError) as error:
+            raise UsageError(
+                f"{name}: cannot be loaded as a causal language model: {error}"
+            ) from error
+    return (model.merge_and_unload() if hasattr(model, "merge_and_unload") else model), tokenizer
 
 
 def _adapted(model: Any, rank: int) -> Any:

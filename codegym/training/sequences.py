@@ -1,4 +1,4 @@
-"""From what an episode's policy sampled to the tokens that are trained on. Nothing is re-tokenised."""
+"""From what a policy sampled to the tokens that are trained on; nothing is tokenised again."""
 
 from __future__ import annotations
 

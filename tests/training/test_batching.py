@@ -13,9 +13,7 @@ pytestmark = pytest.mark.train
 def _slow_logprobs(model, sequence):
     """Of a sequence alone, all logits at once."""
     logits = model(input_ids=torch.tensor([sequence.ids])).logits[0].double()
-    return torch.stack(
-        [logits[p - 1].log_softmax(-1)[sequence.ids[p]] for p in sequence.actions]
-    )
+    return torch.stack([logits[p - 1].log_softmax(-1)[sequence.ids[p]] for p in sequence.actions])
 
 
 def _all(model, sequences, max_tokens):
