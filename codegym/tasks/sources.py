@@ -13,6 +13,7 @@ from codegym.tasks.environment import FILE_NAME, Environment, load_environment
 from codegym.tasks.joined import Joined
 from codegym.tasks.pack import INFO, ROWS, Pack, is_pack
 from codegym.tasks.sealed import SealedPack
+from codegym.tasks.split import SPLIT, open_split
 from codegym.tasks.task_file import TaskFile
 
 _Kind = Literal["environments", "packs"]
@@ -82,6 +83,9 @@ def resolve(tasks: str | None) -> TaskFile | Joined:
         return _pack(folder)
     if _NAME.fullmatch(tasks) is None:
         raise UsageError(f"{tasks!r} is no task source; use {_FORMS}")
+    split = data_root("environments") / tasks
+    if (split / SPLIT).is_file():
+        return open_split(split, _bundled_pack)
     return _named(tasks)
 
 
@@ -144,6 +148,13 @@ def _tasks_of(owner: Environment) -> Pack:
             f"codegym tasks from-history {owner.name}"
         )
     return Pack.open(owner.folder, lambda name: owner if name == owner.name else environment(name))
+
+
+def _bundled_pack(name: str) -> Pack:
+    folder = data_root("environments") / name
+    if not (folder / FILE_NAME).is_file():
+        raise NotFoundError("bundled environment", name)
+    return _tasks_of(_load(folder))
 
 
 def _bundled() -> TaskFile | Joined:

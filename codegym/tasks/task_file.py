@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
@@ -127,14 +127,19 @@ class TaskFile:
 
     def just(self, task_id: str) -> Self:
         """One task alone, as a source of its own. Raises ``NotFoundError``."""
+        self._entry(task_id)
+        return self.restricted([task_id], task_id)
+
+    def restricted(self, task_ids: Collection[str], name: str) -> Self:
+        """Some tasks alone, those of the given ids that are there, as a source of its own."""
         chosen = copy(self)
-        chosen.name, chosen.narrowed = task_id, True
-        chosen._entries = {task_id: self._entry(task_id)}
-        chosen.ids = tuple(one for one in self.ids if one == task_id)
+        chosen.name, chosen.narrowed = name, True
+        chosen._entries = {one: each for one, each in self._entries.items() if one in task_ids}
+        chosen.ids = tuple(one for one in self.ids if one in task_ids)
         chosen.quarantined = {
-            one: reason for one, reason in self.quarantined.items() if one == task_id
+            one: reason for one, reason in self.quarantined.items() if one in task_ids
         }
-        chosen.digest = digest_of(self.digest, {}, [task_id])
+        chosen.digest = digest_of(self.digest, {}, sorted(chosen._entries))
         return chosen
 
     def sample(self, rng: np.random.Generator) -> Task:
