@@ -14,7 +14,7 @@ from codegym.grading.setting import Setting
 from codegym.grading.trials import workers as cores
 from codegym.mutation.baseline import Baseline, measure
 from codegym.mutation.candidates import Candidate, draw, find_candidates, sources
-from codegym.mutation.composites import Attempt, Composite, Ground, Rounds
+from codegym.mutation.composites import Attempt, Calls, Composite, Ground, Rounds
 from codegym.mutation.gathering import Gathering
 from codegym.mutation.operators import Operator
 from codegym.mutation.screening import Screen
@@ -118,7 +118,9 @@ async def generate(
     gathering = Gathering(tree, screen, seed, known)
     trying = Trying(setting, screen, kept, workers or cores())
     most = max(orders.stop - 1, 2)
-    ground = Ground(environment, tree, files, baselines, (), attempts, most, seed)
+    ground = Ground(
+        environment, tree, files, baselines, Calls(files), (), attempts, most=most, seed=seed
+    )
     rounds = Rounds(trying, ground, composites, orders)
     progress.begin(f"tasks of {environment.name}", count)
     async with aclosing(rounds.in_order(draw(candidates, seed))) as tried:

@@ -36,6 +36,7 @@ Reason = Literal[
     "not_harder",
     "not_needed",
     "not_hidden",
+    "not_exclusive",
 ]
 
 #: What each reason means, for a person.
@@ -57,6 +58,7 @@ REASONS: Mapping[Reason, str] = {
     "not_harder": "together the edits are noticed by as many tests as one of them alone",
     "not_needed": "one of the edits may stay, or goes unnoticed beside the others",
     "not_hidden": "failures still show the place of the fault",
+    "not_exclusive": "other tests than the feature's need what was below it",
 }
 
 #: Of these, what is seen before anything is run.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -52,6 +51,7 @@ class Ground:
         tree: That commit's files.
         files: Those that may be mutated.
         baselines: Of each suite.
+        calls: Who calls whom in the files.
         singles: Single edits that were tried and are tasks, in the order drawn.
         attempts: What policies left that did not solve tasks of this environment.
         most: Most single edits that are joined.
@@ -62,15 +62,11 @@ class Ground:
     tree: Tree
     files: Mapping[str, Parsed]
     baselines: Sequence[Baseline]
+    calls: Calls
     singles: Sequence[Tried] = ()
     attempts: Sequence[Attempt] = ()
     most: int = 3
     seed: int = 0
-
-    @cached_property
-    def calls(self) -> Calls:
-        """Who calls whom."""
-        return Calls(self.files)
 
     def chance(self, name: str) -> np.random.Generator:
         """Chance that depends on the seed and on a name, and on nothing else."""
@@ -118,7 +114,7 @@ class Composite(Protocol):
         """Candidates, the same for the same ground."""
         ...
 
-    async def fault(self, candidate: Candidate, trial: Trial, attempt: Try) -> Reason | None:
+    async def fault(self, candidate: Candidate, trial: Trial, attempt: Try, /) -> Reason | None:
         """Why one of its candidates is none although its tests fail as a task's do, or None.
 
         Args:
@@ -127,3 +123,11 @@ class Composite(Protocol):
             attempt: Runs what is left when some of its edits are undone.
         """
         ...
+
+
+class Unconditional:
+    """Of a composite whose candidates are tasks wherever tests notice them."""
+
+    async def fault(self, _candidate: Candidate, _trial: Trial, _attempt: Try, /) -> Reason | None:
+        """Nothing else is asked."""
+        return None

@@ -60,7 +60,7 @@ class Linked:
                     seen.add(frozenset(group))
                     yield chosen
 
-    async def fault(self, candidate: Candidate, trial: Trial, attempt: Try) -> Reason | None:
+    async def fault(self, candidate: Candidate, trial: Trial, attempt: Try, /) -> Reason | None:
         """Undoing any one edit must mend a test, and must leave one that fails."""
         failing = frozenset(trial.failing)
         for rest in without_each(candidate):

@@ -37,7 +37,7 @@ class Pair:
         for at in ground.chance(self.id).permutation(len(found)):
             yield join(self, found[int(at)])
 
-    async def fault(self, candidate: Candidate, trial: Trial, attempt: Try) -> Reason | None:
+    async def fault(self, candidate: Candidate, trial: Trial, attempt: Try, /) -> Reason | None:
         """It must be harder to notice than each of its parts."""
         both = frozenset(trial.failing)
         for one in parts(candidate):

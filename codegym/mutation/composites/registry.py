@@ -6,12 +6,19 @@ from collections.abc import Sequence
 
 from codegym.errors import NotFoundError, UsageError
 from codegym.mutation.composites.base import Composite
+from codegym.mutation.composites.drift import Drift
+from codegym.mutation.composites.failed import Failed
 from codegym.mutation.composites.linked import Linked
+from codegym.mutation.composites.mask import Mask
 from codegym.mutation.composites.pair import Pair
+from codegym.mutation.composites.revert import Revert
+from codegym.mutation.composites.subtree import Subtree
 from codegym.types import Kind
 
 #: Those that come with CodeGym, by id.
-COMPOSITES: dict[str, Composite] = {one.id: one for one in (Pair(), Linked())}
+COMPOSITES: dict[str, Composite] = {
+    one.id: one for one in (Pair(), Linked(), Drift(), Mask(), Revert(), Subtree(), Failed())
+}
 
 
 def is_composite(name: str) -> bool:

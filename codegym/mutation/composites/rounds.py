@@ -6,6 +6,8 @@ tried, and in which order, follows from the candidates and the seed alone.
 
 from __future__ import annotations
 
+import asyncio
+from collections import deque
 from collections.abc import AsyncGenerator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
@@ -57,7 +59,7 @@ class Rounds:
                     known.append(Tried(candidate, trial))
                 if 1 in self.orders:
                     yield candidate, trial
-            proposed = list(islice(self._new(known, seen), int(size * _RATIO)))
+            proposed = await asyncio.to_thread(self._new, known, seen, int(size * _RATIO))
             by_id = {one.id: one for one in self.composites}
             async for candidate, trial in self.trying.in_order(iter(proposed)):
                 yield candidate, await self._judged(by_id[candidate.operator], candidate, trial)
@@ -65,20 +67,24 @@ class Rounds:
                 return
             size *= _GROWTH
 
-    def _new(self, known: Sequence[Tried], seen: set[str]) -> Iterator[Candidate]:
+    def _new(self, known: Sequence[Tried], seen: set[str], most: int) -> list[Candidate]:
         """What can be made of the single edits known by now and was not before, in turns."""
         ground = replace(self.ground, singles=tuple(known))
-        waiting = [one.propose(ground) for one in self.composites]
-        while waiting:
-            going = []
-            for proposals in waiting:
-                for one in proposals:
-                    if one.order in self.orders and one.digest not in seen:
-                        seen.add(one.digest)
-                        yield one
-                        going.append(proposals)
-                        break
-            waiting = going
+        turns = deque(self._unseen(one.propose(ground), seen) for one in self.composites)
+        found: list[Candidate] = []
+        while turns and len(found) < most:
+            proposals = turns.popleft()
+            for one in proposals:
+                found.append(one)
+                turns.append(proposals)
+                break
+        return found
+
+    def _unseen(self, proposals: Iterator[Candidate], seen: set[str]) -> Iterator[Candidate]:
+        for one in proposals:
+            if one.order in self.orders and one.digest not in seen:
+                seen.add(one.digest)
+                yield one
 
     async def _judged(self, composite: Composite, candidate: Candidate, trial: Trial) -> Trial:
         if trial.reason is not None:

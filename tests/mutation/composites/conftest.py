@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from codegym.mutation.candidates import find_candidates
-from codegym.mutation.composites import Ground, Tried
+from codegym.mutation.composites import Calls, Ground, Tried
 from codegym.mutation.coverage import Coverage
 from codegym.mutation.operators import load_operators
 from codegym.mutation.trial import Trial
@@ -261,7 +261,15 @@ class Project:
         tree[self.path] = File(self.tests.encode())
         _, lines = self.run({path: text.encode() for path, text in self.files.items()})
         base = Known(dict.fromkeys(self.ids, 0.01), Coverage(lines))
-        return Ground(None, tree, self.parsed, [base], tuple(singles), **more)
+        return Ground(
+            environment=more.pop("environment", None),
+            tree=tree,
+            files=self.parsed,
+            baselines=[base],
+            calls=Calls(self.parsed),
+            singles=tuple(singles),
+            **more,
+        )
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,126 @@
+"""A fault whose error is swallowed before anyone sees where it was raised."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tree_sitter import Node
+
+from codegym.mutation.candidates import Candidate, Spot
+from codegym.mutation.composites.base import Ground, Tried, Try
+from codegym.mutation.composites.calls import Function
+from codegym.mutation.composites.joining import alone
+from codegym.mutation.trial import Reason, Trial
+from codegym.syntax import Edit, Parsed, parse, qualified_name, statement_at, walk
+from codegym.types import Kind
+
+#: Of each fault, so many statements are tried.
+_MOST_OF_ONE = 4
+
+
+class Mask:
+    """A fault that raises, and a statement above it that goes on with nothing when that happens."""
+
+    id, version, tier = "composite.mask", "1", 4
+    kind: Kind = "FixTests"
+    says = "A fault, and a second edit that swallows its error: no failure shows the place."
+
+    def propose(self, ground: Ground) -> Iterator[Candidate]:
+        """Faults of Python whose failures show their place, and what could hide it."""
+        chance = ground.chance(self.id)
+        for at in chance.permutation(len(ground.singles)):
+            one = ground.singles[int(at)]
+            if one.candidate.source.language != "python" or not _shows(one.candidate, one.trial):
+                continue
+            found = list(_around(ground, one))
+            for place in chance.permutation(len(found))[:_MOST_OF_ONE]:
+                yield self._made(one, *found[int(place)])
+
+    def _made(self, fault: Tried, path: str, parsed: Parsed, statement: Node) -> Candidate:
+        function = qualified_name(parsed, statement)
+        spots = [
+            Spot(path, parsed, edit, self.id, self.version, function)
+            for edit in _swallowing(parsed, statement)
+        ]
+        return Candidate.of(
+            [*fault.candidate.spots, *spots],
+            operator=self.id,
+            version=self.version,
+            tier=self.tier,
+            order=2,
+        )
+
+    async def fault(self, candidate: Candidate, trial: Trial, attempt: Try, /) -> Reason | None:
+        """No failure may show the first fault, which must be what they come from."""
+        masks = [one for one in candidate.spots if one.operator == self.id]
+        (fault,) = (one for one in candidate.spots if one not in masks)
+        if _shows_in(candidate, fault, trial):
+            return "not_hidden"
+        left = await attempt(alone(masks, candidate.kind))
+        return "not_needed" if frozenset(trial.failing) <= frozenset(left.failing) else None
+
+
+def _shows(candidate: Candidate, trial: Trial) -> bool:
+    return bool(candidate.function) and _shows_in(candidate, candidate.spots[0], trial)
+
+
+def _shows_in(candidate: Candidate, fault: Spot, trial: Trial) -> bool:
+    """Whether failures name a line of the function that a fault is in, as edited."""
+    after = parse(candidate.mutants[fault.path], fault.source.language)
+    lines: set[int] = set()
+    for node in walk(after.root):
+        if node.type == "function_definition" and qualified_name(after, node) == fault.function:
+            lines.update(range(node.start_point.row + 1, node.end_point.row + 2))
+    return any(f"{fault.path}:{line}" in trial.frames for line in lines)
+
+
+def _around(ground: Ground, one: Tried) -> Iterator[tuple[str, Parsed, Node]]:
+    """The fault's own statement, and those that call its function."""
+    candidate = one.candidate
+    places = [(candidate.path, candidate.edit)]
+    function = ground.calls.functions.get((candidate.path, candidate.function))
+    if function is not None and len(ground.calls.named[function.simple]) == 1:
+        places += list(_callers(ground, function))
+    for path, edit in places:
+        parsed = ground.files[path]
+        statement = statement_at(parsed, edit.start, edit.end)
+        if statement is None or not _fallback(parsed, statement):
+            continue
+        if path == candidate.path and statement.start_byte == candidate.edit.start:
+            continue  # two edits in one place
+        yield path, parsed, statement
+
+
+def _callers(ground: Ground, function: Function) -> Iterator[tuple[str, Edit]]:
+    for call in ground.calls.all.get(function.simple, ()):
+        yield call.path, Edit(call.node.start_byte, call.node.end_byte, b"")
+
+
+def _swallowing(parsed: Parsed, statement: Node) -> tuple[Edit, Edit]:
+    """What is put before and after a statement; lines within it stay as they are."""
+    start, end = statement.start_byte, statement.end_byte
+    line = parsed.source.rfind(b"\n", 0, start) + 1
+    indent = parsed.source[line:start]
+    newline = b"\r\n" if b"\r\n" in parsed.source else b"\n"
+    step = b"\t" if b"\t" in indent else b"    "
+    before = b"try:" + newline + indent + step
+    handler = newline + indent + b"except Exception:" + newline + indent + step
+    return Edit(start, start, before), Edit(end, end, handler + _fallback(parsed, statement))
+
+
+def _fallback(parsed: Parsed, statement: Node) -> bytes:
+    """What is done instead where a statement fails; nothing where that cannot be said."""
+    line = parsed.source.rfind(b"\n", 0, statement.start_byte) + 1
+    if parsed.source[line : statement.start_byte].strip():
+        return b""  # not the first on its line
+    if statement.type == "return_statement" and statement.named_children:
+        return b"return None"
+    if statement.type != "expression_statement":
+        return b""
+    inner = statement.named_children[0]
+    if inner.type == "call":
+        return b"pass"
+    left = inner.child_by_field_name("left")
+    if inner.type == "assignment" and left is not None and left.type == "identifier":
+        return parsed.text(left) + b" = None"
+    return b"pass" if inner.type == "augmented_assignment" else b""
