@@ -23,6 +23,7 @@ class Protection:
     Attributes:
         tests: How many FAIL_TO_PASS tests have each assurance.
         siblings: How many held-out variants have to pass.
+        familiar: Those of them that are answered as shown tests are, where it counts.
         hard_codable: Whether a table of the tests' inputs would pass.
         forging_bound: The chance that the values are guessed.
         failing: Without any work, tests that fail by both, assertion and observation.
@@ -33,6 +34,7 @@ class Protection:
 
     tests: Mapping[Assurance, int] = field(default_factory=dict)
     siblings: int = 0
+    familiar: int = 0
     hard_codable: bool = True
     forging_bound: float = 1.0
     failing: int = 0
@@ -58,9 +60,10 @@ async def protection_of(setting: Setting, ready: Ready, gold: Grade, empty: Grad
     Raises:
         SandboxError: The infrastructure broke, more than once.
     """
-    failing, assertion_only, observation_only, notes = 0, [], [], list[str]()
+    failing, assertion_only, observation_only, notes, familiar = 0, [], [], list[str](), 0
     recording = await setting.recording(ready)
     if recording is not None and recording.covers(ready.task.test_ids):
+        familiar = len(recording.siblings_of(ready.task.fail_to_pass, familiar=True))
         run = await run_on(setting, ready, ids=ready.task.test_ids)
         asserted = _failed(ready.task, settle(ready.task.test_ids, run.records).outcomes)
         observed = _failed(ready.task, empty.outcomes)
@@ -74,6 +77,7 @@ async def protection_of(setting: Setting, ready: Ready, gold: Grade, empty: Grad
     return Protection(
         tests=gold.protection,
         siblings=gold.siblings,
+        familiar=familiar,
         hard_codable=gold.hard_codable,
         forging_bound=gold.forging_bound,
         failing=failing,
@@ -94,7 +98,8 @@ class Shares:
     Attributes:
         tasks: How many.
         tests: Share of FAIL_TO_PASS tests by assurance; none where there are no tasks.
-        siblings: Share of tasks with siblings.
+        siblings: Share of tasks with siblings that take another answer than a shown test.
+        familiar: Share of tasks whose siblings take shown answers, to other inputs.
         hard_codable: Share of tasks that a table of inputs would pass.
         forging_bound: Median over tasks.
         small_bound: Share of tasks whose bound is ``SMALL_BOUND`` or less.
@@ -106,6 +111,7 @@ class Shares:
     tasks: int
     tests: Mapping[Assurance, float]
     siblings: float
+    familiar: float
     hard_codable: float
     forging_bound: float
     small_bound: float
@@ -124,7 +130,8 @@ def shares(found: Sequence[Protection]) -> Shares:
     return Shares(
         tasks=len(found),
         tests={level: counts[level] / total for level in reversed(ASSURANCES)} if total else {},
-        siblings=sum(one.siblings > 0 for one in found) / each,
+        siblings=sum(one.siblings > one.familiar for one in found) / each,
+        familiar=sum(one.siblings == one.familiar > 0 for one in found) / each,
         hard_codable=sum(one.hard_codable for one in found) / each,
         forging_bound=median(one.forging_bound for one in found) if found else 1.0,
         small_bound=sum(one.forging_bound <= SMALL_BOUND for one in found) / each,

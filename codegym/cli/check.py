@@ -97,7 +97,8 @@ def _print_protection(out: Console, report: CheckReport) -> None:
     table = Table(box=None, pad_edge=False, show_header=False)
     for level, share in found.tests.items():
         table.add_row(f"failing tests graded by {_LEVELS[level]}", f"{share:.0%}")
-    table.add_row("tasks with held-out siblings", f"{found.siblings:.0%}")
+    table.add_row("tasks with held-out siblings that take new answers", f"{found.siblings:.0%}")
+    table.add_row("with such that take shown answers only", f"{found.familiar:.0%}")
     table.add_row("tasks that a table of inputs would pass", f"{found.hard_codable:.0%}")
     table.add_row("median chance to guess the values", f"{found.forging_bound:.2g}")
     table.add_row(f"tasks where it is {SMALL_BOUND:g} or less", f"{found.small_bound:.0%}")

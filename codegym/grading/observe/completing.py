@@ -7,7 +7,7 @@ unsolved code with a table of the shown tests would pass them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from codegym.grading.observe.choosing import Sight
@@ -15,7 +15,7 @@ from codegym.grading.observe.controls import controls, needs_controls
 from codegym.grading.observe.pooling import Variants, originals, sources_with, tried
 from codegym.grading.observe.record import Subject
 from codegym.grading.observe.recording import Recording, file_of, function_of
-from codegym.grading.observe.variants import MOST_SIBLINGS, telling
+from codegym.grading.observe.variants import MOST_SIBLINGS, Variant, telling
 from codegym.grading.suites import Watch
 
 #: More than one of a function are kept while all take no more than this part of the suite's time;
@@ -53,11 +53,11 @@ async def _controlled(
         for node, test in recording.tests.items()
         if function_of(test.key) in functions
         and needs_controls(recording, node, hidden=True)
-        and _controllable(solved, test.key)
+        and _controllable(solved, recording.home_of(function_of(test.key)))
     }
     if not wanted:
         return frozenset()
-    names = {function_of(key) for key in wanted}
+    names = {recording.home_of(function_of(key)) for key in wanted}
     looks: list[Sight] = []
     for inverted in (False, True):
         sources = controls(solved.modules, dict.fromkeys(names, inverted))
@@ -66,8 +66,8 @@ async def _controlled(
     return frozenset(node for key, node in wanted.items() if key in good)
 
 
-def _controllable(solved: Subject, key: str) -> bool:
-    path, _, test = function_of(key).partition("::")
+def _controllable(solved: Subject, function: str) -> bool:
+    path, _, test = function.partition("::")
     module = solved.modules.get(path)
     return module is not None and test in module.controllable
 
@@ -83,13 +83,12 @@ async def _with_siblings(start: Subject, recording: Recording, fit: Variants) ->
             tests[name],
             recording.all_sites,
             run,
-            start.modules[file_of(name)].analysis.source.starts,
+            start.modules[file_of(recording.home_of(name))].analysis.source.starts,
         )
         for name, each in fit.items()
     }
-    seconds = {name: sum(test.seconds for test in tests[name]) for name in told}
     suite_sec = sum(test.seconds for each in tests.values() for test in each)
-    kept = _affordable(told, seconds, max(_NOTHING_SEC, _SHARE * suite_sec))
+    kept = _affordable(told, max(_NOTHING_SEC, _SHARE * suite_sec))
     chosen = {name: [one.sibling for one in each] for name, each in kept.items()}
     laid = sources_with(start.modules, recording, chosen)
     return replace(
@@ -102,13 +101,18 @@ async def _with_siblings(start: Subject, recording: Recording, fit: Variants) ->
     )
 
 
-def _affordable(told: Variants, seconds: Mapping[str, float], left: float) -> Variants:
+def _affordable(told: Variants, left: float) -> Variants:
     """One of each function, then a second of each, and so on while there is time."""
     chosen = {name: list(found[:1]) for name, found in told.items() if found}
-    left -= sum(seconds[name] for name in chosen)
+    left -= sum(_seconds(found[0]) for found in chosen.values())
     for turn in range(1, MOST_SIBLINGS):
         for name, kept in chosen.items():
-            if turn < len(told[name]) and left >= seconds[name]:
+            if turn < len(told[name]) and left >= _seconds(told[name][turn]):
                 kept.append(told[name][turn])
-                left -= seconds[name]
+                left -= _seconds(told[name][turn])
     return chosen
+
+
+def _seconds(variant: Variant) -> float:
+    """What its tests take, if each takes what its original does."""
+    return sum(test.seconds for test in variant.tests)

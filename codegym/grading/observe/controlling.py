@@ -40,10 +40,11 @@ async def controlled(
     ]
     if not ids:
         return grade
-    keys = {recording.tests[test_id].key: test_id for test_id in ids}
-    files = frozenset(map(file_of, keys))
+    keys = [recording.tests[test_id].key for test_id in ids]
+    homes = {key: recording.home_of(function_of(key)) for key in keys}
+    files = frozenset(map(file_of, homes.values()))
     modules = await asyncio.to_thread(modules_of, ready, ready.prepared.grading_tree, files)
-    drawn = draws(list(dict.fromkeys(map(function_of, keys))))
+    drawn = draws(list(dict.fromkeys(homes.values())))
     free = asyncio.Semaphore(workers())
 
     async def run(inverted: Mapping[str, bool]) -> SuiteRun:
@@ -53,23 +54,23 @@ async def controlled(
             return await run_fresh(backend, ready, changes, watch=Watch(tuple(keys), brief=True))
 
     runs = await together(run(inverted) for inverted in drawn)
-    problem = _problem(zip(drawn, runs, strict=True), tuple(keys))
+    problem = _problem(zip(drawn, runs, strict=True), homes)
     if problem:
         tampering = (*grade.tampering, Tampering("controls", "", problem))
         return replace(grade, score=0.0, tampering=tampering)
     return with_protection(grade, recording, ready.task, controlled=frozenset(ids))
 
 
-def _problem(runs: Iterable[tuple[Mapping[str, bool], SuiteRun]], keys: Sequence[str]) -> str:
+def _problem(runs: Iterable[tuple[Mapping[str, bool], SuiteRun]], homes: Mapping[str, str]) -> str:
     """What is wrong, if anything: real ones pass, inverted ones do not."""
     for inverted, run in runs:
         counts = Counter(record.id for record in run.records)
         passed = {one.id for one in run.records if one.outcome == "passed" and counts[one.id] == 1}
-        for key in keys:
-            if inverted[function_of(key)] and any(
+        for key, home in homes.items():
+            if inverted[home] and any(
                 one.id == key and one.outcome == "passed" for one in run.records
             ):
                 return _OPPOSITE
-            if not inverted[function_of(key)] and key not in passed:
+            if not inverted[home] and key not in passed:
                 return _NOT_ALWAYS
     return ""

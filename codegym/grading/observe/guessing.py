@@ -20,7 +20,7 @@ from codegym.types import Value
 MAX_BITS = 64.0
 _CHAR_BITS = 6.0  # 64 letters, digits and signs
 _WORD_BITS = 16.0  # a vocabulary
-_NAME_BITS = 3.0  # one of the classes, functions or members that the code has
+NAME_BITS = 3.0  # one of the classes, functions or members that the code has
 _NEAR = 2
 _TOKENS = re.compile(r"\w+|\W")
 
@@ -81,9 +81,9 @@ class _Guesser:
         if kind == "digest":
             return MAX_BITS
         if kind == "error":
-            return _NAME_BITS + self.cost(value.parts[0]) + self.cost(value.parts[2])
+            return NAME_BITS + self.cost(value.parts[0]) + self.cost(value.parts[2])
         if kind in {"class", "function", "enum"}:
-            return _NAME_BITS
+            return NAME_BITS
         parts = value.parts[1::2] if kind == "fields" else value.parts
         size = 0.0 if kind in {"std", "sub", "fields"} else _gamma(len(parts))
         return size + self._sum(parts)

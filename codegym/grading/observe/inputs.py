@@ -25,11 +25,13 @@ class Input:
         node: A constant, or a display or call whose elements can be fewer or more.
         home: The constant of the module that it is in, or None where it is in the test.
         weight: How likely a change is to make sense.
+        row: Of a table that parametrizes the test: one of its parameters, and which row it is in.
     """
 
     node: ast.expr
     home: str | None
     weight: float
+    row: tuple[str, int] | None = None
 
 
 class _Collector:
@@ -39,20 +41,33 @@ class _Collector:
         self.analysis, self.function, self.dead = analysis, function, dead
         self.groups: list[list[Input]] = [[]]
         self.homes: set[str] = set()
+        self._row: tuple[str, int] | None = None
         self._spotted = {id(s.statement) for s in analysis.spots if s.function is function}
 
-    def table(self, rows: ast.expr, home: str | None = None) -> None:
+    def table(self, rows: ast.expr, home: str | None = None, parameter: str = "") -> None:
         """Each row is a group: each case is to differ."""
         if isinstance(rows, ast.Name):
-            self._named(rows, self.table)
+            alone = parameter if self._reads(rows.id) == 1 else ""
+            self._named(rows, lambda value, name: self.table(value, name, alone))
         elif isinstance(rows, ast.List | ast.Tuple) and id(rows) not in self.dead:
-            for row in rows.elts:
+            counted = parameter and not any(isinstance(row, ast.Starred) for row in rows.elts)
+            for place, row in enumerate(rows.elts):
                 self.groups.append([])
+                self._row = (parameter, place) if counted else None
                 cells = row.elts if isinstance(row, ast.Tuple) else [row]
                 self._each(cells, home, 1.0)
+            self._row = None
             self.groups.append([])
         else:
             self.walk(rows, home, 1.0)
+
+    def _reads(self, name: str) -> int:
+        """How often the test reads it."""
+        parts = (part for part in ast.walk(self.function.node) if isinstance(part, ast.Name))
+        return sum(part.id == name for part in parts)
+
+    def _add(self, node: ast.expr, home: str | None, weight: float) -> None:
+        self.groups[-1].append(Input(node, home, weight, self._row))
 
     def walk(self, node: ast.AST, home: str | None, weight: float) -> None:
         """Collect the literals in a part of the tree."""
@@ -82,7 +97,7 @@ class _Collector:
                 whole = not any(id(part) in self.dead for part in ast.walk(node))
                 if whole and len(node.elts) > 1:
                     likely = weight * (0.4 if isinstance(node, ast.Tuple) else 1)
-                    self.groups[-1].append(Input(node, home, likely))
+                    self._add(node, home, likely)
                 self._each(node.elts, home, weight)
             case _:
                 self._each(ast.iter_child_nodes(node), home, weight)
@@ -102,9 +117,9 @@ class _Collector:
 
     def _constant(self, node: ast.Constant, value: object, home: str | None, weight: float) -> None:
         if isinstance(value, bool):
-            self.groups[-1].append(Input(node, home, weight * 0.1))
+            self._add(node, home, weight * 0.1)
         elif isinstance(value, int | float | str | bytes) and value == value:
-            self.groups[-1].append(Input(node, home, weight))
+            self._add(node, home, weight)
 
     def _call(self, node: ast.Call, home: str | None, weight: float) -> None:
         if method(node) == "subTest" or raising_here(node, self.analysis.names):
@@ -113,7 +128,7 @@ class _Collector:
         naming = last_name(node.func) in _NAMING
         whole = not any(id(part) in self.dead for part in ast.walk(node))
         if whole and not naming and len(node.args) > 1 and isinstance(node.args[-1], ast.Constant):
-            self.groups[-1].append(Input(node, home, weight * _ARITY))
+            self._add(node, home, weight * _ARITY)
         if isinstance(node.func, ast.Attribute):
             self.walk(node.func.value, home, weight)
         self._each(arguments, home, 0 if naming else weight)
@@ -125,7 +140,9 @@ class _Collector:
         if value is None or local or node.id in self.homes:
             return
         self.homes.add(node.id)
+        row, self._row = self._row, self._row if self._reads(node.id) == 1 else None
         go(value, node.id)
+        self._row = row
 
 
 def inputs(analysis: Analysis, function: Function, dead: set[int]) -> list[list[Input]]:
@@ -139,7 +156,7 @@ def inputs(analysis: Analysis, function: Function, dead: set[int]) -> list[list[
     collector = _Collector(analysis, function, dead)
     for table in function.tables[: len(function.tables) - function.shared]:
         if not table.indirect:
-            collector.table(table.rows)
+            collector.table(table.rows, parameter=table.names[0])
     for statement in function.node.body:
         collector.walk(statement, None, 1.0)
     return [group for group in collector.groups if group]

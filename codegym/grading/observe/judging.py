@@ -8,8 +8,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from codegym.grading.observe.agreement import EXACT, Agreement, agree, sibling_agrees
-from codegym.grading.observe.guessing import bits
+from codegym.grading.observe.guessing import NAME_BITS, bits
 from codegym.grading.observe.literals import literals
+from codegym.grading.observe.natures import class_names
 from codegym.grading.observe.recording import (
     Recording,
     TestRecord,
@@ -32,6 +33,7 @@ from codegym.types import (
 
 #: What a test must have shown to count as observed: more than a truth value.
 INFORMATIVE_BITS = 2.0
+_ANY_ERROR = {"builtins.BaseException", "builtins.Exception"}
 
 
 def keys_of(recording: Recording, task: Task) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -150,7 +152,9 @@ def _failed(outcome: TestOutcome, found: Agreement, hidden: bool) -> TestOutcome
 
 
 def informative(recording: Recording, test_id: str, *, hidden: bool) -> bool:
-    """Whether a test's own values are more than a truth value; several in some order are.
+    """Whether a test's own values are more than a truth value.
+
+    Several truth values in some order are, and so is the class of an exception.
 
     Those of a hidden test do not count where its source, which code under test can read, has them;
     those of a test that is shown are known anyway.
@@ -158,7 +162,20 @@ def informative(recording: Recording, test_id: str, *, hidden: bool) -> bool:
     test = recording.tests[test_id]
     sites = recording.sites_of(test.key)
     values = _exact_values(test, sites, sealed=hidden)
-    return sum(map(bits, values)) + _order_bits(test, sites) >= INFORMATIVE_BITS
+    told = sum(map(bits, values)) + _raised_bits(test, sites, sealed=hidden)
+    return told + _order_bits(test, sites) >= INFORMATIVE_BITS
+
+
+def _raised_bits(test: TestRecord, sites: Mapping[int, Site], *, sealed: bool) -> float:
+    """Bits in the classes of what is raised; that it is any exception at all is a truth value."""
+    meant = {
+        pair.expected.parts[0]
+        for pair in test.pairs
+        if (site := sites[pair.site]).form == "raises"
+        and pair.expected is not None
+        and (not sealed or site.sealed or site.sides == "both")
+    }
+    return NAME_BITS * sum(not _ANY_ERROR & (class_names(one) or _ANY_ERROR) for one in meant)
 
 
 def _order_bits(test: TestRecord, sites: Mapping[int, Site]) -> float:

@@ -211,13 +211,15 @@ class _Trees:
 
     async def pooled(self, base: Recording, group: Sequence[str]) -> Variants:
         """Siblings of some functions, fit on the solved tree."""
-        return await pooled(await self._subject(group, self._run_solved), base, group)
+        homes = [base.home_of(name) for name in group]
+        return await pooled(await self._subject(homes, self._run_solved), base, group)
 
     async def completed(
         self, base: Recording, pool: Variants, functions: Sequence[str]
     ) -> Recording:
         """The recording with siblings that the unsolved tree fails."""
-        solved = await self._subject(functions, self._run_solved)
+        homes = [base.home_of(name) for name in functions]
+        solved = await self._subject(homes, self._run_solved)
         return await completed(solved, replace(solved, run=self._run), base, pool, functions)
 
     async def _subject(self, functions: Sequence[str] | None, run: Run) -> Subject:

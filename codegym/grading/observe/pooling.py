@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from random import Random
+from zlib import crc32
 
 from codegym.grading.observe import choosing
 from codegym.grading.observe.choosing import Sight
@@ -23,10 +24,10 @@ from codegym.grading.suites import Watch
 
 #: Functions share a pool, so many and with so many tests, if all of them are quick.
 _TOGETHER, _TOGETHER_TESTS, _QUICK_SEC = 12, 24, 0.02
-#: A function that takes longer, with all its parameters, has no siblings.
+#: A test that takes longer has no siblings.
 _MOST_SEC = 0.5
 #: So many candidates of a function, and tests of them, and seconds, at most.
-_CANDIDATES, _MOST_TESTS, _MOST_TRYING_SEC = 40, 120, 2.0
+_CANDIDATES, _MOST_TESTS, _MOST_TRYING_SEC = 40, 480, 2.0
 _JOINED = 10
 #: A candidate may take so many times what its original takes, and so long at least: other inputs
 #: can make code run on without end. All of them together have their time.
@@ -68,7 +69,7 @@ def sources_with(
     """All modules as they are laid into a grade, some with siblings."""
     by_file: dict[str, list[Sibling]] = {}
     for name, found in added.items():
-        by_file.setdefault(file_of(name), []).extend(found)
+        by_file.setdefault(file_of(recording.home_of(name)), []).extend(found)
     sources = {path: data.decode() for path, data in recording.sources.items()}
     for path, found in by_file.items():
         observed = frozenset(recording.sites[path])
@@ -85,10 +86,11 @@ async def tried(subject: Subject, recording: Recording, added: Siblings, seed: i
     tests, left, sights = originals(recording), dict(added), list[Sight]()
     while left and len(sights) < _MOST_RUNS:
         keys = {
-            sibling_key(file_of(name), one, test.key): name
+            sibling_key(one, test.key): name
             for name, found in left.items()
             for one in found
             for test in tests[name]
+            if one.differs(test.key)
         }
         sources = sources_with(subject.modules, recording, left)
         slowest = max(test.seconds for name in left for test in tests[name])
@@ -143,7 +145,7 @@ class _Maker:
                 found,
                 self._tests[name],
                 self._recording.all_sites,
-                self._solved.modules[file_of(name)].analysis.source.starts,
+                self._module(name).analysis.source.starts,
             )
             for name, found in second.items()
         }
@@ -152,32 +154,58 @@ class _Maker:
         return chosen
 
     def _joined(self, name: str, found: Sequence[Variant]) -> list[Sibling]:
-        module = self._solved.modules[file_of(name)]
-        return joined(module, [one.sibling for one in found], Random(name), _JOINED)
+        parts = [one.sibling for one in found]
+        mark = self._mark(name)
+        return self._tryable(name, joined(self._module(name), parts, Random(name), _JOINED, mark))
 
     def _drawn(self) -> dict[str, list[Sibling]]:
         found = {}
-        for name, tests in self._tests.items():
-            path, _, test = name.partition("::")
-            module = self._solved.modules.get(path)
-            seconds = sum(one.seconds for one in tests)
-            if module and seconds <= _MOST_SEC and path in self._recording.sites:
-                by_time = _MOST_TRYING_SEC / len(self._tests) / max(seconds, 0.001)
-                room = min(_CANDIDATES, int(by_time), _MOST_TESTS // len(tests))
-                found[name] = siblings(module, test, Random(name), max(1, room))
+        for name in self._tests:
+            path, _, test = self._recording.home_of(name).partition("::")
+            if path in self._solved.modules and path in self._recording.sites:
+                made = siblings(
+                    self._solved.modules[path], test, Random(name), _CANDIDATES, self._mark(name)
+                )
+                found[name] = self._tryable(name, made)
         return {name: made for name, made in found.items() if made}
+
+    def _module(self, name: str) -> TestModule:
+        return self._solved.modules[file_of(self._recording.home_of(name))]
+
+    def _mark(self, name: str) -> str:
+        """What tells the siblings of one function apart that several classes inherit."""
+        inherits = self._recording.home_of(name) != name
+        return f"_{crc32(name.encode()):x}" if inherits else ""
+
+    def _tryable(self, name: str, drawn: Sequence[Sibling]) -> list[Sibling]:
+        """The first of them, as many as there are tests and time for; one at least."""
+        tests_left, sec_left = _MOST_TESTS, _MOST_TRYING_SEC / len(self._tests)
+        found: list[Sibling] = []
+        for one in drawn:
+            asks = [test for test in self._tests[name] if one.differs(test.key)]
+            tests_left -= len(asks)
+            sec_left -= sum(test.seconds for test in asks)
+            if asks and max(test.seconds for test in asks) <= _MOST_SEC:
+                found.append(one)
+            if min(tests_left, sec_left) < 0:
+                break
+        return found
 
     async def _tried(self, drawn: Siblings, seed: int, before: Variants) -> Variants:
         """Those that are fit, and see what they saw before."""
         run = await tried(self._solved, self._recording, drawn, seed)
         found = {}
         for name, each in drawn.items():
-            path = file_of(name)
             sites = self._recording.all_sites
             known = {one.sibling: one for one in before.get(name, ())}
-            made = (known.get(one) or fit(path, one, self._tests[name], sites, run) for one in each)
-            found[name] = [one for one in made if one is not None and one.holds(sites, run)]
+            made = (known.get(one) or self._fit(name, one, run) for one in each)
+            held = (one.holding(sites, run) for one in made if one is not None)
+            found[name] = [one for one in held if one is not None]
         return {name: fits for name, fits in found.items() if fits}
+
+    def _fit(self, name: str, sibling: Sibling, run: Sight) -> Variant | None:
+        tests = [test for test in self._tests[name] if sibling.differs(test.key)]
+        return fit(sibling, tests, self._recording.all_sites, run)
 
     async def _harmless(self, chosen: Variants, seed: int) -> Variants:
         """Those that see the same among all tests, of functions whose siblings disturb none."""
@@ -193,7 +221,7 @@ class _Maker:
         sites = self._recording.all_sites
         if not choosing.failing(tests, self._recording.sites_of, runs):
             return {
-                name: [one for one in found if one.holds(sites, runs[0])]
+                name: [held for one in found if (held := one.holding(sites, runs[0])) is not None]
                 for name, found in chosen.items()
             }
         names = list(chosen)

@@ -92,14 +92,37 @@ class Recording:
         """The functions that tests are of, each once."""
         return tuple(dict.fromkeys(function_of(self.tests[test_id].key) for test_id in ids))
 
-    def siblings_of(self, ids: Iterable[str]) -> tuple[TestRecord, ...]:
-        """The siblings of tests, each once."""
-        variants = (each for name in self.functions_of(ids) for each in self.siblings.get(name, ()))
+    def siblings_of(self, ids: Iterable[str], *, familiar: bool = False) -> tuple[TestRecord, ...]:
+        """The siblings of tests, each once; all, or the familiar ones alone."""
+        names = (name for name in self.functions_of(ids) if name in self.familiar or not familiar)
+        variants = (each for name in names for each in self.siblings.get(name, ()))
         return tuple(test for variant in variants for test in variant)
 
     def sites_of(self, key: str) -> Mapping[int, Site]:
         """The sites that are observed in a test, or in a sibling of one."""
         return steady_in(self.all_sites, self.unsteady.get(key))
+
+    def home_of(self, function: str) -> str:
+        """The function that a test runs, where it is written: a class may inherit it."""
+        return self._homes.get(function, function)
+
+    @cached_property
+    def _homes(self) -> Mapping[str, str]:
+        """By function, where it is another's: known by what is observed in it."""
+        written = {
+            number: f"{path}::{site.test}"
+            for path, sites in self.sites.items()
+            for number, site in sites.items()
+            if site.test
+        }
+        found: dict[str, str] = {}
+        for test in self.tests.values():
+            function = function_of(test.key)
+            passed = [written[pair.site] for pair in test.pairs if pair.site in written]
+            same = [one for one in passed if last_part(one) == last_part(function)]
+            if same and function not in same:
+                found.setdefault(function, same[0])
+        return found
 
     def files_of(self, test: TestRecord) -> frozenset[str]:
         """The files that a test's sites are in."""
@@ -143,6 +166,11 @@ def file_of(key: str) -> str:
 def function_of(key: str) -> str:
     """The test without its parameters: ``path::Class::name``."""
     return key.partition("{")[0]
+
+
+def last_part(name: str) -> str:
+    """The function's own name."""
+    return name.rpartition("::")[2]
 
 
 def pairs(seen: Iterable[Sighting], sites: Mapping[int, Site]) -> tuple[Pair, ...]:

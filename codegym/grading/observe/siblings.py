@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from random import Random
 
 from codegym.grading.observe.analysis import Function
@@ -17,9 +17,12 @@ from codegym.grading.observe.text import Edit, Span, apply
 _TRIES = 12  # for each that is wanted
 _UNWRITABLE = (math.inf,)
 _TOGETHER, _OTHER = 0.75, 0.2
+Row = tuple[str, int]
 
 
-def siblings(module: TestModule, function: str, rng: Random, count: int) -> list[Sibling]:
+def siblings(
+    module: TestModule, function: str, rng: Random, count: int, mark: str = ""
+) -> list[Sibling]:
     """Make candidates; whether they pass on the original code is for a run to say.
 
     Args:
@@ -27,6 +30,7 @@ def siblings(module: TestModule, function: str, rng: Random, count: int) -> list
         function: The test, as ``Site.test``.
         rng: The same state gives the same siblings.
         count: How many at most.
+        mark: What is in all of their names.
 
     Returns:
         Copies that differ from the test and from one another; none for a test without inputs, or
@@ -36,22 +40,25 @@ def siblings(module: TestModule, function: str, rng: Random, count: int) -> list
     if test is None or not any(spot.function is test for spot in module.analysis.spots):
         return []
     groups = inputs(module.analysis, test, module.bare.dead)
-    free = _free_names(module, test.node.name, ())
+    free = _free_names(module, f"{test.node.name}{mark}", ())
     seen: set[frozenset[Edit]] = {frozenset()}
     found: list[Sibling] = []
     chooser = _Chooser(groups, module, rng)
     for _ in range(count * _TRIES if groups else 0):
-        edits = _edits(module, test, chooser.choose())
+        chosen = list(chooser.choose())
+        edits = _edits(module, test, chosen)
         if frozenset(edits) in seen:
             continue
         seen.add(frozenset(edits))
-        found.append(Sibling(function, next(free), edits))
+        found.append(Sibling(function, next(free), edits, _rows(part.row for part, _ in chosen)))
         if len(found) == count:
             break
     return found
 
 
-def joined(module: TestModule, parts: Sequence[Sibling], rng: Random, count: int) -> list[Sibling]:
+def joined(
+    module: TestModule, parts: Sequence[Sibling], rng: Random, count: int, mark: str = ""
+) -> list[Sibling]:
     """Siblings that differ in all that several others differ in.
 
     Args:
@@ -59,23 +66,34 @@ def joined(module: TestModule, parts: Sequence[Sibling], rng: Random, count: int
         parts: Others, of one test.
         rng: The same state gives the same siblings.
         count: How many at most.
+        mark: What is in all of their names.
     """
     found: list[Sibling] = []
     seen = {frozenset(part.edits) for part in parts}
     if not parts:
         return found
     name = parts[0].test.rpartition("::")[2]
-    free = _free_names(module, name, {part.name for part in parts})
+    free = _free_names(module, f"{name}{mark}", {part.name for part in parts})
     for number in range(2 * count):
         size = len(parts) if number % 2 else rng.randint(2, max(2, len(parts) // 2))
         edits: tuple[Edit, ...] = ()
+        rows: list[frozenset[Row] | None] = []
         for part in rng.sample(parts, min(size, len(parts))):
             if not any(_overlap(one, other) for one in part.edits for other in edits):
                 edits += part.edits
+                rows.append(part.rows)
         if frozenset(edits) not in seen and len(found) < count:
             seen.add(frozenset(edits))
-            found.append(Sibling(parts[0].test, next(free), edits))
+            known = [each for each in rows if each is not None]
+            all_known = frozenset().union(*known) if len(known) == len(rows) else None
+            found.append(Sibling(parts[0].test, next(free), edits, all_known))
     return found
+
+
+def _rows(found: Iterable[Row | None]) -> frozenset[Row] | None:
+    """The rows; None where something differs that is in none."""
+    rows = set(found)
+    return None if None in rows else frozenset(row for row in rows if row is not None)
 
 
 def _overlap(one: Edit, other: Edit) -> bool:
@@ -145,7 +163,7 @@ def _same(one: Input, other: Input) -> bool:
 
 
 def _edits(
-    module: TestModule, test: Function, chosen: Iterator[tuple[Input, str]]
+    module: TestModule, test: Function, chosen: Iterable[tuple[Input, str]]
 ) -> tuple[Edit, ...]:
     """The changes as edits; a constant of the module is written out where the test names it."""
     source, analysis = module.analysis.source, module.analysis

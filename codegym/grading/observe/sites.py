@@ -51,14 +51,26 @@ class Sibling:
         test: The test it was made of, as ``Site.test``.
         name: Its function's name; its class is that of ``test``.
         edits: What differs: byte offsets in the original module, and new text.
+        rows: Where only rows of tables differ: which, by a parameter that they give a value to.
     """
 
     test: str
     name: str
     edits: tuple[tuple[int, int, str], ...]
+    rows: frozenset[tuple[str, int]] | None = None
 
     @property
     def id(self) -> str:
         """As ``Site.test``, of the copy itself."""
-        scope, separator, _ = self.test.rpartition("::")
-        return f"{scope}{separator}{self.name}"
+        return renamed(self.test, self.name)
+
+    def differs(self, key: str) -> bool:
+        """Whether it is given another input than its original, for the parameters in a key."""
+        parameters = key.partition("{")[2].rstrip("}").split(",")
+        return self.rows is None or any(f"{name}={row}" in parameters for name, row in self.rows)
+
+
+def renamed(test: str, name: str) -> str:
+    """A test's name, another function's of the same class."""
+    scope, separator, _ = test.rpartition("::")
+    return f"{scope}{separator}{name}"

@@ -12,13 +12,15 @@ from codegym.grading.observe.agreement import EXACT, same_result, sibling_agrees
 from codegym.grading.observe.choosing import Sight
 from codegym.grading.observe.guessing import bits
 from codegym.grading.observe.recording import Pair, TestRecord
-from codegym.grading.observe.sites import Sibling, Site
+from codegym.grading.observe.sites import Sibling, Site, renamed
 from codegym.grading.observe.values import known
 from codegym.types import Value
 
 Sites = Mapping[int, Site]
 #: Of a function's siblings, so many are kept; more of them where their values are easily guessed.
 KEPT_SIBLINGS, MOST_SIBLINGS, ENOUGH_BITS = 3, 6, 32.0
+#: Of many cases of a test's parameters, each is asked in so many of a pool's variants at most.
+_MOST_ASKING = 4
 #: What another text on a line is worth to ``spread`` where no answer changes, and what ends it.
 _TOUCHED, _WORTHLESS = 0.25, 0.01
 
@@ -29,7 +31,7 @@ class Variant:
 
     Attributes:
         sibling: It.
-        tests: They.
+        tests: They, of those parameters that it is fit for and differs with.
         familiar: Where unsolved code fails, the answers are those of the original, to other inputs:
             it holds up a table of the shown inputs, and no more.
     """
@@ -38,39 +40,43 @@ class Variant:
     tests: tuple[TestRecord, ...]
     familiar: bool = False
 
-    def holds(self, sites: Sites, run: Sight) -> bool:
-        """Whether a run saw the same."""
-        return run.passed.issuperset(test.key for test in self.tests) and all(
-            sibling_agrees(test.pairs, run.pairs(test.key, sites), sites) for test in self.tests
+    def holding(self, sites: Sites, run: Sight) -> Variant | None:
+        """With those of its tests of which a run saw the same; None where there are none."""
+        tests = tuple(
+            test
+            for test in self.tests
+            if test.key in run.passed
+            and sibling_agrees(test.pairs, run.pairs(test.key, sites), sites)
         )
+        return replace(self, tests=tests) if tests else None
 
 
-def sibling_key(path: str, sibling: Sibling, key: str) -> str:
-    """The key of a sibling for the parameters of its original."""
-    _, brace, parameters = key.partition("{")
-    return f"{path}::{sibling.id}{brace}{parameters}"
+def sibling_key(sibling: Sibling, key: str) -> str:
+    """The key of a sibling in the class, and for the parameters, of its original."""
+    function, brace, parameters = key.partition("{")
+    return f"{renamed(function, sibling.name)}{brace}{parameters}"
 
 
 def fit(
-    path: str, sibling: Sibling, originals: Sequence[TestRecord], sites: Sites, solved: Sight
+    sibling: Sibling, originals: Sequence[TestRecord], sites: Sites, solved: Sight
 ) -> Variant | None:
-    """What a sibling sees on the solved tree; None where it fails, or is asked for other things.
+    """What a sibling sees on the solved tree, for parameters that it does not fail with.
+
+    Nor may it be asked for other things there than its original; None where nothing is left.
 
     Args:
-        path: Its file, as in keys.
         sibling: It.
         originals: What the function saw, for each of its parameters.
-        sites: Those observed in its file.
+        sites: All that are observed.
         solved: A run of it on the solved tree.
     """
     tests = []
     for original in originals:
-        key = sibling_key(path, sibling, original.key)
-        test = TestRecord(key, solved.pairs(key, sites))
-        if key not in solved.passed or not _alike(original, test, sites):
-            return None
-        tests.append(test)
-    return Variant(sibling, tuple(tests))
+        key = sibling_key(sibling, original.key)
+        test = TestRecord(key, solved.pairs(key, sites), original.seconds)
+        if key in solved.passed and _alike(original, test, sites):
+            tests.append(test)
+    return Variant(sibling, tuple(tests)) if tests else None
 
 
 def spread(
@@ -97,6 +103,8 @@ def spread(
             gains[variant] = places, lines
     chosen: list[Variant] = []
     asked: Counter[object] = Counter()
+    most = max(_MOST_ASKING, 2 * MOST_SIBLINGS // len(originals))
+    room = Counter({test.key.partition("{")[2]: most for test in originals})
 
     def gain(variant: Variant) -> float:
         places, lines = gains[variant]
@@ -111,18 +119,30 @@ def spread(
             break
         places, lines = gains.pop(best)
         asked.update([*places, *places.items(), *lines])
-        chosen.append(best)
+        parameters = [test.key.partition("{")[2] for test in best.tests]
+        tests = [t for t, name in zip(best.tests, parameters, strict=True) if room[name] > 0]
+        room.subtract(parameters)
+        if tests:
+            chosen.append(replace(best, tests=tuple(tests)))
     return tuple(chosen)
 
 
 def _answers(
     variant: Variant, originals: Sequence[TestRecord], sites: Sites
-) -> Iterator[tuple[tuple[int, int], Value]]:
+) -> Iterator[tuple[tuple[str, int], Value]]:
     """Where it is answered otherwise than its original, and what."""
-    for number, (test, original) in enumerate(zip(variant.tests, originals, strict=True)):
+    for test, original in _beside(variant, originals):
         for place, (mine, other) in enumerate(zip(test.pairs, original.pairs, strict=True)):
             if not same_result(sites[mine.site], other.actual, mine.actual):
-                yield (number, place), mine.actual
+                yield (original.key, place), mine.actual
+
+
+def _beside(
+    variant: Variant, originals: Iterable[TestRecord]
+) -> Iterator[tuple[TestRecord, TestRecord]]:
+    """Its tests, each with that of the original that has the same parameters."""
+    known = {original.key.partition("{")[2]: original for original in originals}
+    return ((test, known[test.key.partition("{")[2]]) for test in variant.tests)
 
 
 def telling(
@@ -171,7 +191,7 @@ def _familiar(
     """With the tests that unsolved code fails in lines with other inputs."""
     lines = {bisect_right(starts, begin) for begin, _, _ in variant.sibling.edits}
     tests = []
-    for test, original in zip(variant.tests, originals, strict=True):
+    for test, original in _beside(variant, originals):
         spots = list(_failing_lines(test, original, sites, start))
         if any(first <= line < last for line in lines for first, last in spots):
             tests.append(test)
@@ -208,7 +228,7 @@ def _told(
 ) -> Variant | None:
     tests = [
         replace(test, lacking=_lacking(told, sites))
-        for test, original in zip(variant.tests, originals, strict=True)
+        for test, original in _beside(variant, originals)
         if (told := _telling(original, test, sites, start))
     ]
     return Variant(variant.sibling, tuple(tests)) if tests else None

@@ -1,11 +1,11 @@
 """Siblings of a solved tree, shared by its tasks; and what of them a task asks for."""
 
-from dataclasses import replace
 from itertools import combinations
 from random import Random
 
 import pytest
 from rewritten import module
+from with_tests import with_tests
 
 from codegym.grading.observe.choosing import Sight
 from codegym.grading.observe.pooling import groups, tried
@@ -55,25 +55,33 @@ class TestList(Checks):
 class TestOdd(Checks):
     wrap = Odd
 """
+ROWS = ((0, "2.5"), (1, "20.0"), (3, "2.5"))
+TABLED = """\
+import pytest
+from tinycalc.order import largest, median
+
+
+@pytest.mark.parametrize(
+    "numbers, wanted",
+    [
+        ([4, 1, 2, 3], 2.5),
+        ([10, 30], 20.0),
+        ([5, 1, 2], 2),
+        ([4, 3, 2, 1], 2.5),
+        ([], None),
+    ],
+)
+def test_median(numbers, wanted):
+    if not numbers:
+        pytest.skip("nothing has no median")
+    assert median(numbers) == wanted
+"""
 TABLE = b"""
 def largest(numbers): return max(numbers)
 _known = {(4, 1, 2, 3): 2.5, (10, 30): 20.0}
 def median(numbers):
     return _known.get(tuple(numbers), sorted(numbers)[len(numbers) // 2])
 """
-
-
-def added(path, text):
-    lines = text.splitlines()
-    head = f"diff --git a/{path} b/{path}\nnew file mode 100644\n--- /dev/null\n+++ b/{path}\n"
-    return head + f"@@ -0,0 +1,{len(lines)} @@\n" + "".join(f"+{line}\n" for line in lines)
-
-
-async def with_tests(range_, files, *failing):
-    task = range_.task
-    patch = task.test_patch + "".join(added(f"tests/{name}", text) for name, text in files.items())
-    task = replace(task, instance_id="tiny-tests", test_patch=patch, fail_to_pass=failing)
-    return await range_.setting.ready(task, range_.environment)
 
 
 @pytest.mark.asyncio(loop_scope="module")
@@ -109,6 +117,42 @@ async def test_inherited_tests_are_observed_where_their_values_can_be(range_):
     grade = await range_.setting.grade(ready, Manifest((Change("src/tinycalc/order.py", wrong),)))
     outcomes = {one.id: one.outcome for one in grade.outcomes}
     assert [outcomes[name] for name in names] == ["failed", "passed", "failed", "passed"]
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_inherited_tests_have_siblings_each_in_its_own_class(range_):
+    names = [f"tests/test_both.py::{scope}::test_plain" for scope in ("TestList", "TestOdd")]
+    files = {"checks.py": SHARED, "test_both.py": INHERITS}
+    ready = await with_tests(range_, files, *names)
+    recording = await range_.setting.recording(ready)
+    home = "tests/checks.py::Checks::test_plain"
+    assert [recording.home_of(name) for name in names] == [home, home]
+    assert all(recording.asks_anew(name) for name in names)
+    written = {one.key.rpartition("::")[2] for one in recording.siblings_of(names)}
+    assert len(written) == len(recording.siblings_of(names))
+    assert all(f"def {one}(".encode() in recording.sources["tests/checks.py"] for one in written)
+    gold = await range_.setting.grade(ready, range_.gold)
+    assert gold.score == 1.0, gold.text
+    assert gold.siblings_passed == gold.siblings == len(written)
+    table = await range_.setting.grade(ready, Manifest((Change("src/tinycalc/order.py", TABLE),)))
+    assert (table.fail_to_pass, table.score) == (1.0, 0.0)
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_of_many_rows_those_are_asked_anew_that_differ_and_unsolved_code_fails(range_):
+    rows = [f"tests/test_rows.py::test_median[numbers{place}-{text}]" for place, text in ROWS]
+    ready = await with_tests(range_, {"test_rows.py": TABLED}, *rows)
+    recording = await range_.setting.recording(ready)
+    asked = recording.siblings_of(rows)
+    places = {one.key.partition("{")[2] for one in asked}
+    assert len(places) > 1
+    assert "numbers=4,wanted=4}" not in places
+    gold = await range_.setting.grade(ready, range_.gold)
+    assert (gold.score, gold.hard_codable) == (1.0, False), gold.text
+    assert 0 < gold.siblings == len(asked)
+    table = await range_.setting.grade(ready, Manifest((Change("src/tinycalc/order.py", TABLE),)))
+    assert table.score == 0.0
+    assert table.siblings_passed < table.siblings
 
 
 def test_joined_siblings_hold_all_changes_that_go_together():

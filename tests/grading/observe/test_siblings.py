@@ -132,6 +132,53 @@ def test_siblings_lie_beside_their_tests_and_run(tmp_path):
     assert {site for _, site, _, _ in seen} <= sites
 
 
+TABLED = (
+    HEAD
+    + """
+MORE = [("9", 2), ("8", 3)]
+TWICE = [(1, 2), (3, 4)]
+
+@pytest.mark.parametrize("n, wanted", [(1, 2), pytest.param(3, 4), ([5, 6], 7), (8, 9)])
+@pytest.mark.parametrize("text, size", MORE)
+def test_rows(n, wanted, text, size):
+    assert double(n) != wanted
+    assert parse(text) != size
+
+@pytest.mark.parametrize("n, wanted", TWICE)
+def test_twice(n, wanted):
+    assert double(n) != wanted and double(TWICE) != wanted
+
+@pytest.mark.parametrize("n", [1, *range(3), 5])
+def test_starred(n):
+    assert double(n) != "x"
+"""
+)
+
+
+def test_a_sibling_says_which_rows_of_tables_differ():
+    made = module(TABLED)
+    found = siblings(made, "test_rows", Random(1), 60)
+    ranges = {"n": 4, "text": 2}
+    for one in found:
+        assert one.rows
+        assert all(0 <= place < ranges[name] for name, place in one.rows)
+    alone = {next(iter(one.rows)): one for one in found if len(one.rows) == 1}
+    assert set(alone) == {(name, place) for name, count in ranges.items() for place in range(count)}
+    sibling = alone["n", 1]
+    keys = [
+        f"t.py::test_rows{{n={n},size={m},text={m},wanted={n}}}" for n in (1, 11) for m in (0, 1)
+    ]
+    assert [sibling.differs(key) for key in keys] == [True, True, False, False]
+
+
+@pytest.mark.parametrize("name", ["test_twice", "test_starred"])
+def test_where_rows_are_not_known_any_may_differ(name):
+    found = siblings(module(TABLED), name, Random(1), 20)
+    assert found
+    assert {one.rows for one in found} == {None}
+    assert found[0].differs("t.py::test_twice{n=0,wanted=0}")
+
+
 def test_a_call_has_one_argument_more_or_less():
     source = read(b"accepts(f, 1, 2, key=3)\naccepts(f, 1, (2))\naccepts(f, *rest)\naccepts(f)\n")
     calls = [statement.value for statement in source.tree.body]
