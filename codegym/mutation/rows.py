@@ -15,7 +15,7 @@ from codegym.version import __version__
 from codegym.workspace.diff import diff_trees
 
 GENERATOR = "mutation"
-GENERATOR_VERSION = "2"
+GENERATOR_VERSION = "3"
 
 
 def draft(candidate: Candidate, head: Ready) -> Task:

@@ -76,6 +76,7 @@ _PATIENCE, _GRACE_SEC = 5.0, 10.0
 #: A frame of a traceback, as pytest writes it short: file, line and function.
 FRAME = re.compile(r"^([^\s:][^:]*):(\d+): ", re.MULTILINE)
 _MOST_FRAMES = 400
+_MOST_OTHERS = 2
 #: What differs from run to run: addresses, temporary files, durations.
 _PASSING = re.compile(r"0x[0-9a-f]{4,}|/tmp/[^\s'\"]+|\d+\.\d{3,}")
 
@@ -92,6 +93,7 @@ class Trial:
         effect: Hash of what the failing tests say.
         example: Of the failing tests, the one that is told of.
         message: What it said.
+        others: Some more failing tests, of other functions, to what they said.
         frames: The places that failures name, as ``path:line``, sorted.
     """
 
@@ -103,6 +105,7 @@ class Trial:
     example: str = ""
     message: str = ""
     frames: tuple[str, ...] = ()
+    others: tuple[tuple[str, str], ...] = ()
 
 
 async def attempt(
@@ -168,7 +171,9 @@ def judge(runs: list[SuiteRun], baseline: Baseline, wanted: frozenset[str]) -> T
     if not passing and wanted == baseline.seconds.keys():
         return Trial("all_tests_fail", f"all {len(failing)} of them")
     messages = {one.id: one.message for one in runs[-1].records if one.id in failing}
-    example = min(failing, key=lambda one: (len(messages.get(one, "")), one))
+    by_length = sorted(failing, key=lambda one: (len(messages.get(one, "")), one))
+    example, others = by_length[0], {one.partition("[")[0]: one for one in by_length[::-1]}
+    others.pop(example.partition("[")[0])
     return Trial(
         failing=tuple(failing),
         passing=tuple(passing),
@@ -176,6 +181,9 @@ def judge(runs: list[SuiteRun], baseline: Baseline, wanted: frozenset[str]) -> T
         example=example,
         message=messages.get(example, ""),
         frames=_frames(messages.values()),
+        others=tuple((one, messages.get(one, "")) for one in by_length if one in others.values())[
+            :_MOST_OTHERS
+        ],
     )
 
 

@@ -110,4 +110,5 @@ def _write(path: Path, text: str) -> None:
 def _read(path: Path) -> Trial:
     fields = json.loads(path.read_text())
     failing, passing, frames = (tuple(fields.pop(one)) for one in ("failing", "passing", "frames"))
-    return Trial(failing=failing, passing=passing, frames=frames, **fields)
+    others = tuple((test, said) for test, said in fields.pop("others"))
+    return Trial(failing=failing, passing=passing, frames=frames, others=others, **fields)

@@ -44,6 +44,21 @@ def test_a_fault_that_some_tests_notice():
     assert found.message == "E   assert 1 == 2\n"
 
 
+def test_places_and_other_examples():
+    names = [f"t.py::{name}" for name in ("a", "b[1]", "b[2]", "c", "d", "e")]
+    said = [f"t.py:{at}: in x\nsrc/f.py:7: in f\nE   {'x' * at}\n" for at in range(5)]
+    records = [
+        TestOutcome(name, "failed", message=one) for name, one in zip(names, said, strict=False)
+    ]
+    records.append(TestOutcome("t.py::e", "passed"))
+    known = Known(dict.fromkeys(names, 0.1))
+    run = SuiteRun(tuple(records), CommandResult(1, b""))
+    found = judge([run], known, frozenset(names))
+    assert found.example == "t.py::a"
+    assert found.others == (("t.py::b[1]", said[1]), ("t.py::c", said[3]))
+    assert found.frames == ("src/f.py:7", *(f"t.py:{at}" for at in range(5)))
+
+
 @pytest.mark.parametrize(
     ("runs", "reason"),
     [
