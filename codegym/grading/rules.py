@@ -11,12 +11,12 @@ import pathspec
 
 from codegym.grading.additions import only_adds
 from codegym.grading.configuration import OWN, SHARED, pytest_part
-from codegym.grading.scene import IMPORTABLE, NATIVE, Entry, Scene
+from codegym.grading.scene import IMPORTABLE, MADE, NATIVE, Entry, Scene
 from codegym.grading.shape import prefixes, shape_problem
 from codegym.workspace.names import is_bytecode, is_git_name, is_tool_cache
 
 _LEFTOVERS = frozenset({".venv", "node_modules", ".idea", ".vscode", ".cache", "nohup.out"})
-_LEFTOVERS_ON_TOP = frozenset({"venv", "env", "build", "dist"})
+_LEFTOVERS_ON_TOP = frozenset({"venv", "env", "build", "dist", "target", "coverage"})
 _HOOKS = frozenset({"sitecustomize", "usercustomize"})
 _RUNNER = frozenset({
     "_pytest", "colorama", "coverage", "exceptiongroup", "execnet", "iniconfig", "packaging", "pip",
@@ -103,7 +103,7 @@ def _compiled(entry: Entry, scene: Scene) -> Finding | None:
         if entry.deleted or (cached and not never_checked):
             return Finding("bytecode", folder=entry.path.rpartition("/")[0] if cached else "")
         return Finding("bytecode that would run in place of the source", "bytecode")
-    if entry.name.endswith(NATIVE) and entry.path not in scene.start:
+    if entry.name.endswith((*NATIVE, *MADE)) and entry.path not in scene.start:
         return Finding("compiled code")
     return None
 

@@ -12,6 +12,8 @@ from codegym.types import Change, Tree
 
 #: How a compiled module's name ends.
 NATIVE = (".so", ".pyd", ".dylib", ".dll")
+#: How the name of what other compilers make ends: linked or loaded in place of its source.
+MADE = (".o", ".a", ".lib", ".obj", ".rlib", ".rmeta", ".node", ".wasm", ".class", ".jar")
 #: How a file's name ends that an interpreter may import.
 IMPORTABLE = (".py", ".pyc", *NATIVE)
 

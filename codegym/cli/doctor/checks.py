@@ -53,7 +53,7 @@ async def all_checks(sandbox: str, *, clean: bool = False) -> list[Check]:
     checks: list[Callable[[], Check]] = [python, pip, git, cache]
     if sandbox.startswith("remote:"):  # what makes sandboxes is another machine's
         return [*(check() for check in checks), *await backend(sandbox), network()]
-    checks = [kernel, *checks, bubblewrap, namespaces, apparmor, overlay]
+    checks = [kernel, *checks, bubblewrap, namespaces, apparmor, overlay, toolchains]
     found = [check() for check in checks]
     found += docker(needed=sandbox.startswith("docker"), clean=clean)
     return [*found, *await backend(sandbox), network()]
@@ -154,6 +154,20 @@ def overlay() -> Check:
     return Check(
         "overlayfs", "note", "not loaded yet", "If sandboxes fail: `sudo modprobe overlay`."
     )
+
+
+def toolchains() -> Check:
+    """What environments of other languages take from here; none is needed for Python."""
+    from codegym.sandbox.images import missing_toolchains, toolchain_names
+
+    missing = missing_toolchains()
+    there = [name for name in toolchain_names() if name not in missing]
+    found = ", ".join(there) or "none"
+    if not missing:
+        return Check("toolchains", "ok", found)
+    packages = " ".join(dict.fromkeys(" ".join(missing.values()).split()))
+    mend = f"For environments in {', '.join(missing)}: `sudo apt-get install {packages}`."
+    return Check("toolchains", "note", found, mend)
 
 
 def cache() -> Check:
