@@ -23,7 +23,7 @@ from codegym.types import SandboxSpec
 PROGRAMS = {
     "c": (
         "printf '#include <stdio.h>\\n#include <math.h>\\n#include <pthread.h>\\n"
-        'int main(int c, char **v) { printf("%%d\\n", (int)sqrt(c + 48.0)); }\n\' > a.c; '
+        "int main(int c, char **v) { putchar(48 + (int)sqrt(c + 48.0)); putchar(10); }\\n' > a.c; "
         "printf 'a: a.c\\n\\tcc -O2 -Wall -o a a.c -lm -lpthread\\n' > Makefile; make -s && ./a"
     ),
     "go": (
