@@ -110,8 +110,8 @@ class Learner:
 
     @contextmanager
     def _training(self) -> Iterator[None]:
-        """Compute activations again for the gradient, where that is on: it needs the mode."""
-        if not self.model.is_gradient_checkpointing:
+        """On a GPU, compute activations again for the gradient: that needs the mode."""
+        if self.device.type != "cuda":
             yield
             return
         self.model.train()

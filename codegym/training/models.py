@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +64,7 @@ def load(name: str, *, seed: int = 0) -> tuple[Any, Any]:
     """
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    with torch.random.fork_rng():
+    with _quietly(), torch.random.fork_rng():
         torch.manual_seed(seed)
         try:
             model = AutoModelForCausalLM.from_pretrained(name, dtype=torch.float32)
@@ -88,5 +90,20 @@ def _adapted(model: Any, rank: int) -> Any:
 
 def save_model(model: Any, tokenizer: Any, folder: Path) -> None:
     """Write a model, or its adapters, and its tokenizer into a folder."""
-    model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
+    with _quietly():
+        model.save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Show no bars of transformers' own."""
+    from transformers.utils import logging
+
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()
