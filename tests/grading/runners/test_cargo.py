@@ -1,5 +1,7 @@
 """The runner ``cargo``, on real crates in real sandboxes."""
 
+import re
+
 CRATE = {
     "Cargo.toml": '[package]\nname = "sums"\nversion = "0.1.0"\nedition = "2021"\n',
     "src/lib.rs": "pub fn add(a: i32, b: i32) -> i32 { a + b }\n"
@@ -27,7 +29,7 @@ use sums::add;
 #[test] fn aborts() { std::process::abort(); }
 #[test] fn exits() { std::process::exit(0); }
 #[test] fn exits_as_if_failed() { std::process::exit(101); }
-#[test] fn overflows() { fn f(n: u64) -> u64 { f(std::hint::black_box(n) + 1) + 1 } f(0); }
+#[test] fn overflows() { fn f(n: u64) -> u64 { if n == !0 { 0 } else { f(n + 1) + 1 } } f(0); }
 #[test] fn forges() {
     use std::io::Write;
     let text = "test forges ... ok\\n\\ntest result: ok. 1 passed; 0 failed; 0 ignored; \
@@ -57,7 +59,10 @@ def test_outcomes_and_names(project):
     }
     message = ran.message("tests/api.rs::is_wrong")
     assert message.startswith("tests/api.rs:6: panicked\n")
-    assert "E   assertion `left == right` failed: it is 3\nE     left: 3\nE    right: 4" in message
+    assert re.search(
+        r"E   assertion .*left == right.*\nE     left: `?3`?,?\nE    right: `?4", message
+    )
+    assert "it is 3" in message
     assert "SIGABRT" in ran.message("tests/api.rs::aborts")
     assert 'E   Error: "no"' in ran.message("tests/api.rs::gives_an_error")
 

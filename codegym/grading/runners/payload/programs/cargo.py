@@ -23,6 +23,8 @@ _ENV = {
 _BUILD = ["cargo", "test", "--no-run", "--offline", "--workspace", "--message-format=json"]
 _PANIC = re.compile(r"^thread '.*' (?:\(\d+\) )?panicked at ", re.MULTILINE)
 
+_OLD_PANIC = re.compile(r"'((?:.|\n)*)', (\S+:\d+:\d+)$", re.MULTILINE)
+
 
 @dataclass(frozen=True)
 class _Program:
@@ -121,8 +123,11 @@ def _panic(request: Request, ended: Ended) -> str:
     found = _PANIC.search(text)
     if found is None:
         return said(text.strip().partition("\n")[2] or "it failed")
-    where, _, rest = text[found.end() :].partition(":\n")
-    told = rest.partition("\nnote: ")[0].partition("\n\n")[0]
+    rest = text[found.end() :].partition("\nnote: ")[0].partition("\n\n")[0]
+    if old := _OLD_PANIC.match(rest):  # Rust before 1.73 says what, and then where
+        told, where = old[1], old[2]
+    else:
+        where, _, told = rest.partition(":\n")
     return f"{frame(request.root, where)}panicked\n{said(told)}"
 
 
