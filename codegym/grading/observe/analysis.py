@@ -263,9 +263,15 @@ def _set_apart(node: Scope, decorators: Sequence[ast.expr]) -> bool:
         called = decorator.func if isinstance(decorator, ast.Call) else decorator
         if last_name(called) in _SET_APART:
             return True
-    for part in ast.walk(node):
-        if isinstance(part, ast.Yield | ast.YieldFrom | ast.Await):
-            return True
-        if isinstance(part, ast.Name | ast.Attribute) and last_name(part) in _LOOKS_AT_ITSELF:
-            return True
-    return False
+    if any(isinstance(part, ast.Yield | ast.YieldFrom | ast.Await) for part in _own(node)):
+        return True
+    names = (part for part in ast.walk(node) if isinstance(part, ast.Name | ast.Attribute))
+    return any(last_name(name) in _LOOKS_AT_ITSELF for name in names)
+
+
+def _own(node: ast.AST) -> Iterator[ast.AST]:
+    """What is in a function, and in no function in it."""
+    for part in ast.iter_child_nodes(node):
+        yield part
+        if not isinstance(part, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            yield from _own(part)

@@ -26,8 +26,9 @@ from codegym.grading.suites import Watch
 _TOGETHER, _TOGETHER_TESTS, _QUICK_SEC = 12, 24, 0.02
 #: A test that takes longer has no siblings.
 _MOST_SEC = 0.5
-#: So many candidates of a function, and tests of them, and seconds, at most.
-_CANDIDATES, _MOST_TESTS, _MOST_TRYING_SEC = 40, 480, 2.0
+#: So many candidates of a function, more of one that asks more; and tests of them, and seconds.
+_CANDIDATES, _BY_QUESTION, _MOST_CANDIDATES = 40, 3, 90
+_MOST_TESTS, _MOST_TRYING_SEC = 480, 2.0
 _JOINED = 10
 #: A candidate may take so many times what its original takes, and so long at least: other inputs
 #: can make code run on without end. All of them together have their time.
@@ -163,9 +164,10 @@ class _Maker:
         for name in self._tests:
             path, _, test = self._recording.home_of(name).partition("::")
             if path in self._solved.modules and path in self._recording.sites:
-                made = siblings(
-                    self._solved.modules[path], test, Random(name), _CANDIDATES, self._mark(name)
-                )
+                asked = max(len(one.pairs) for one in self._tests[name])
+                count = max(_CANDIDATES, min(_MOST_CANDIDATES, _BY_QUESTION * asked))
+                module = self._solved.modules[path]
+                made = siblings(module, test, Random(name), count, self._mark(name))
                 found[name] = self._tryable(name, made)
         return {name: made for name, made in found.items() if made}
 

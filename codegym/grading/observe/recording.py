@@ -174,21 +174,28 @@ def last_part(name: str) -> str:
 
 
 def pairs(seen: Iterable[Sighting], sites: Mapping[int, Site]) -> tuple[Pair, ...]:
-    """Put the two sides of each site together, in the order of the first.
+    """Put the two sides of each site together, in the order of what was seen.
+
+    Either side may come first, as it is written; a site may be passed again before both have come.
 
     Args:
         seen: What was seen in one test.
         sites: Those that count; others are left out.
     """
     found: list[Pair] = []
-    open_at: dict[int, list[int]] = {}
+    unmeant: dict[int, list[int]] = {}
+    meant: dict[int, list[Value]] = {}
     for one in seen:
         if one.site not in sites:
             continue
-        if one.role == "a":
-            open_at.setdefault(one.site, []).append(len(found))
+        if one.role == "a" and (values := meant.get(one.site)):
+            found.append(Pair(one.site, one.value, values.pop()))
+        elif one.role == "a":
+            unmeant.setdefault(one.site, []).append(len(found))
             found.append(Pair(one.site, one.value))
-        elif waiting := open_at.get(one.site):
-            place = waiting.pop()
+        elif places := unmeant.get(one.site):
+            place = places.pop()
             found[place] = Pair(one.site, found[place].actual, one.value)
+        else:
+            meant.setdefault(one.site, []).append(one.value)
     return tuple(found)

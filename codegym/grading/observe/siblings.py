@@ -17,6 +17,7 @@ from codegym.grading.observe.text import Edit, Span, apply
 _TRIES = 12  # for each that is wanted
 _UNWRITABLE = (math.inf,)
 _TOGETHER, _OTHER = 0.75, 0.2
+_PHRASE = 3  # so many characters of a text are no coincidence in another
 Row = tuple[str, int]
 
 
@@ -155,11 +156,21 @@ class _Chooser:
         if new is not None:
             yield part, new
             if together and isinstance(part.node, ast.Constant):
-                yield from ((other, new) for other in group if _same(other, part))
+                for other in group:
+                    if (like := _likewise(other, part, new)) is not None:
+                        yield other, like
 
 
-def _same(one: Input, other: Input) -> bool:
-    return ast.dump(one.node) == ast.dump(other.node)
+def _likewise(other: Input, part: Input, new: str) -> str | None:
+    """What an input becomes where it is the same as one that changed, or a text that holds it."""
+    if ast.dump(other.node) == ast.dump(part.node):
+        return new
+    if not isinstance(other.node, ast.Constant) or not isinstance(part.node, ast.Constant):
+        return None
+    old, whole = part.node.value, other.node.value
+    if isinstance(old, str) and isinstance(whole, str) and len(old) >= _PHRASE and old in whole:
+        return repr(whole.replace(old, ast.literal_eval(new)))
+    return None
 
 
 def _edits(

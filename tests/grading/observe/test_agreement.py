@@ -99,4 +99,20 @@ def test_sides_are_paired_by_site_and_foreign_sites_left_out():
         Sighting(1, "e", number(5)),
         Sighting(1, "a", number(6)),
     )
-    assert pairs(seen, SITES) == saw((1, 1, 4), (2, 2, 3), (1, 6))
+    assert pairs(seen, SITES) == saw((1, 1, 4), (2, 2, 3), (1, 6, 5))
+
+
+def test_the_side_that_is_written_first_comes_first():
+    seen = [
+        ("e", 1),
+        ("a", 1),
+        ("e", 2),
+        ("e", 3),
+        ("a", 3),
+        ("a", 2),
+        ("e", 7),
+        ("e", 4),
+        ("a", 4),
+    ]
+    told = [Sighting(1, role, number(value)) for role, value in seen]
+    assert pairs(told, SITES) == saw((1, 1, 1), (1, 3, 3), (1, 2, 2), (1, 4, 4))

@@ -179,6 +179,12 @@ def test_where_rows_are_not_known_any_may_differ(name):
     assert found[0].differs("t.py::test_twice{n=0,wanted=0}")
 
 
+def test_texts_that_hold_a_text_change_with_it():
+    text = HEAD + "def test_it():\n    assert double('xyz') + double('axyz') != 1\n"
+    found = [re.findall(r"double\('(\w+)'\)", one) for one in candidates(text, "test_it", 30)]
+    assert any(one != "xyz" and other == f"a{one}" for one, other in found)
+
+
 def test_a_call_has_one_argument_more_or_less():
     source = read(b"accepts(f, 1, 2, key=3)\naccepts(f, 1, (2))\naccepts(f, *rest)\naccepts(f)\n")
     calls = [statement.value for statement in source.tree.body]
