@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from codegym.mutation.candidates import Candidate
 from codegym.mutation.rows import draft, finished
 from codegym.mutation.screening import Screen, effect_of
-from codegym.mutation.statement import statement_of
+from codegym.mutation.statements import Detail, Secrets, statements, symptoms, told
 from codegym.mutation.trial import Reason, Trial
 from codegym.types import Task, Tree
 
@@ -21,6 +21,7 @@ class Gathering:
         screen: Says which suite an edit was tried with, and which tests run it.
         seed: Recorded in each task.
         known: Tasks that are there already.
+        detail: How much their statements say.
 
     Attributes:
         tasks: What was made.
@@ -29,10 +30,18 @@ class Gathering:
         operators: Version of each operator that made a task.
     """
 
-    def __init__(self, tree: Tree, screen: Screen, seed: int, known: Iterable[Task]) -> None:
+    def __init__(
+        self,
+        tree: Tree,
+        screen: Screen,
+        seed: int,
+        known: Iterable[Task],
+        detail: Detail = "medium",
+    ) -> None:
         self._tree = tree
         self._screen = screen
         self._seed = seed
+        self._detail = detail
         self._effects = {
             effect: task.instance_id
             for task in known
@@ -56,16 +65,16 @@ class Gathering:
             self.funnel["same_effect"] += 1
             return False
         self.operators |= candidate.operators
-        self.tasks.append(
-            finished(
-                plan,
-                candidate,
-                failing=trial.failing,
-                passing=trial.passing,
-                statement=statement_of(candidate, self._tree, trial.example, trial.message),
-                effect=effect,
-                seed=self._seed,
-                covering=len(covering),
-            )
+        task = finished(
+            plan,
+            candidate,
+            failing=trial.failing,
+            passing=trial.passing,
+            effect=effect,
+            seed=self._seed,
+            covering=len(covering),
         )
+        seen = symptoms(self._tree, candidate.source.language, trial)
+        texts = statements(task, seen, Secrets.of(task, self._tree), self._seed)
+        self.tasks.append(told(task, texts, self._detail))
         return True

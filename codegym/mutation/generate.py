@@ -18,6 +18,7 @@ from codegym.mutation.composites import Attempt, Calls, Composite, Ground, Round
 from codegym.mutation.gathering import Gathering
 from codegym.mutation.operators import Operator
 from codegym.mutation.screening import Screen
+from codegym.mutation.statements import Detail
 from codegym.mutation.trial import UNFIT, Reason, Trial
 from codegym.mutation.trying import Trying
 from codegym.sandbox.images import shared_functions
@@ -78,6 +79,7 @@ async def generate(
     composites: Sequence[Composite] = (),
     orders: range = range(1, 2),
     attempts: Sequence[Attempt] = (),
+    detail: Detail = "medium",
     progress: Progress = SILENT,
     store: LayerStore | None = None,
 ) -> Generated:
@@ -98,6 +100,7 @@ async def generate(
         orders: How many faults a task may have; without 1, single edits are only tried, for
             composites to be made of.
         attempts: What policies left that did not solve tasks, for composites to start from.
+        detail: How much statements say.
         progress: Told how far it is.
         store: Keeps what runs showed.
 
@@ -115,7 +118,7 @@ async def generate(
     files, candidates = _look(environment, tree, operators, seed, only)
     baselines = await _baselines(setting, environment, frozenset(files), progress, kept)
     screen = await asyncio.to_thread(_screen, baselines, tree, files, kept)
-    gathering = Gathering(tree, screen, seed, known)
+    gathering = Gathering(tree, screen, seed, known, detail)
     trying = Trying(setting, screen, kept, workers or cores())
     most = max(orders.stop - 1, 2)
     ground = Ground(

@@ -50,7 +50,6 @@ def finished(
     *,
     failing: Sequence[str],
     passing: Sequence[str],
-    statement: str,
     effect: str,
     seed: int,
     covering: int,
@@ -60,7 +59,6 @@ def finished(
         task,
         fail_to_pass=tuple(failing),
         pass_to_pass=tuple(passing),
-        problem_statement=statement,
         provenance={
             "generator": GENERATOR,
             "generator_version": GENERATOR_VERSION,
@@ -83,6 +81,7 @@ def _span(spot: Spot) -> dict[str, object]:
         "path": spot.path,
         "start": spot.edit.start,
         "end": spot.edit.end,
+        "put": len(spot.edit.replacement),
         "function": spot.function,
         "operator": spot.operator,
     }

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from small_project import Project, small_project
 
 from codegym.mutation.operators import load_operators
 from codegym.syntax import apply_edits, grammar, parse, walk
@@ -36,3 +37,13 @@ def mutants():
 @pytest.fixture(scope="session")
 def find_edits():
     return edits_of
+
+
+@pytest.fixture(scope="session")
+def project():
+    return small_project()
+
+
+@pytest.fixture(scope="session")
+def make_project():
+    return Project

@@ -94,7 +94,9 @@ async def test_what_a_row_says(tiny, faults):
         assert task.fail_to_pass
         assert task.pass_to_pass
         assert not set(task.fail_to_pass) & set(task.pass_to_pass)
-        assert task.problem_statement.startswith("Something that used to work")
+        texts = task.provenance["statements"]
+        assert (list(texts), task.features["detail"]) == (["low", "medium", "high"], 2)
+        assert task.problem_statement == texts["medium"]
         assert span["path"] not in task.problem_statement
         assert dict(task.provenance["operators"]).items() <= dict(faults.operators).items()
         assert task.features["failing_tests"] == len(task.fail_to_pass)

@@ -4,9 +4,6 @@ import ast
 import sys
 import traceback
 from dataclasses import dataclass, field
-from pathlib import Path
-
-import pytest
 
 from codegym.mutation.candidates import find_candidates
 from codegym.mutation.composites import Calls, Ground, Tried
@@ -280,16 +277,6 @@ class Known:
     coverage: Coverage | None
 
 
-@pytest.fixture(scope="session")
-def project():
+def small_project():
+    """One with two modules, eleven tests and letters that take two bytes."""
     return Project({"prices.py": PRICES, "shop.py": SHOP})
-
-
-@pytest.fixture(scope="session")
-def make_project():
-    return Project
-
-
-@pytest.fixture(scope="session")
-def here():
-    return Path(__file__).parent
