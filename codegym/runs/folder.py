@@ -24,6 +24,7 @@ from codegym.runs.lock import WriterLock
 from codegym.runs.pins import Pins
 from codegym.runs.reader import read_records, read_trajectory
 from codegym.runs.records import CheckpointRecord, EpisodeRecord, TrajectoryHeader
+from codegym.runs.traces import TurnRecords
 from codegym.store.seal import Seal
 from codegym.types import EpisodeResult, Fault, Turn
 
@@ -165,14 +166,17 @@ class _OpenTrajectory:
         self._seal = seal
         self._journal = Journal(trajectory_file(run, header.index))
         self.turns = turns
+        before: tuple[Turn, ...] = ()
         if turns:
+            before = read_trajectory(run, header.index)[1][:turns]
             self._journal.cut(1 + turns)
         else:
             self._journal.clear()
             self._journal.append(encode(header, seal))
+        self._records = TurnRecords(before)
 
     def append(self, turn: Turn) -> None:
-        self._journal.append(encode(turn, self._seal))
+        self._journal.append(encode(self._records.record(turn), self._seal))
         self.turns += 1
 
     def close(self) -> None:

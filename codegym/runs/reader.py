@@ -11,6 +11,7 @@ from codegym.runs.journal import full_lines
 from codegym.runs.layout import EPISODES_FILE, RUN_FILE, trajectory_file
 from codegym.runs.pins import Pins
 from codegym.runs.records import EpisodeRecord, TrajectoryHeader
+from codegym.runs.traces import read_turns
 from codegym.types import EpisodeResult, Turn
 
 
@@ -33,7 +34,7 @@ def read_trajectory(run: Path, index: int) -> tuple[TrajectoryHeader, tuple[Turn
     if first is None:
         raise DataError(file, "there is no trajectory")
     header = decode(TrajectoryHeader, first[1], file, 1)
-    return header, tuple(decode(Turn, line, file, number) for number, line in lines)
+    return header, tuple(read_turns(lines, file))
 
 
 class Run:

@@ -116,7 +116,7 @@ def count_tokens(turn: Turn) -> int:
 
 @dataclass(frozen=True, slots=True)
 class TrajectoryHeader:
-    """First line of a trajectory's file; a line for each ``Turn`` follows."""
+    """First line of a trajectory's file; a ``traces.TurnRecord`` for each turn follows."""
 
     index: int
     seed: int
