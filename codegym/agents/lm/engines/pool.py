@@ -29,13 +29,13 @@ class Step:
         rows: Rows of the pool, shape (batch,).
         positions: Of each token, shape (batch, tokens).
         width: So many positions are read.
-        whole: Whether ``rows`` is 0, 1, 2, …: then nothing need be copied to read them.
+        first: Where ``rows`` are successive, the first: then nothing need be copied to read them.
     """
 
     rows: Tensor
     positions: Tensor
     width: int
-    whole: bool
+    first: int | None
 
 
 class Layer:
@@ -65,7 +65,9 @@ class Layer:
     def _put(kept: Tensor, fresh: Tensor, step: Step) -> Tensor:
         kept[step.rows[:, None], :, step.positions] = fresh.transpose(1, 2)
         seen = kept[:, :, : step.width]
-        return seen[: len(step.rows)] if step.whole else seen.index_select(0, step.rows)
+        if step.first is None:
+            return seen.index_select(0, step.rows)
+        return seen[step.first : step.first + len(step.rows)]
 
     def get_seq_length(self) -> int:
         """Positions are given explicitly; nobody needs it."""
@@ -109,7 +111,7 @@ class Pool:
         self.rows = self.length = 0
         self._probe()
         sizes = [heads * size for layer in self._layers for heads, size in layer.shapes]
-        self.token_bytes = sum(sizes) * self._dtype.itemsize
+        self.token_bytes: int = sum(sizes) * self._dtype.itemsize
 
     def _probe(self) -> None:
         """One token through the model tells the shapes of its keys and values."""
@@ -124,7 +126,8 @@ class Pool:
     @property
     def context_tokens(self) -> int:
         """Most tokens of a sequence; where layers have a window, within it."""
-        bounds: list[int | None] = [getattr(self._config, "max_position_embeddings", None)]
+        bounds: list[int | None] = []
+        bounds.append(getattr(self._config, "max_position_embeddings", None))
         kinds = getattr(self._config, "layer_types", None)
         if kinds is None or any(kind != "full_attention" for kind in kinds):
             bounds.append(getattr(self._config, "sliding_window", None))
@@ -192,7 +195,7 @@ class Pool:
             torch.tensor(list(rows), device=self.device),
             positions,
             width,
-            whole=list(rows) == list(range(len(rows))),
+            rows[0] if list(rows) == list(range(rows[0], rows[0] + len(rows))) else None,
         )
         for layer in self._layers:
             layer.step = step

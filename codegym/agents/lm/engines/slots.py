@@ -156,9 +156,15 @@ class Slots:
     def _donor(self, request: Request) -> tuple[int, int, int]:
         """The row with most in common: row, common tokens cached, common tokens to be cached."""
         best, most, promised = 0, 0, 0
+        ids = request.ids[:-1]  # one token at least is to be read
         for row, slot in enumerate(self._slots):
-            common = min(_common(slot.ids, request.ids), len(request.ids) - 1)
-            promised = max(promised, common if slot.request is not None else 0)
+            better = slot.cached > most and slot.ids[: most + 1] == ids[: most + 1]
+            more = slot.request is not None and slot.ids[: promised + 1] == ids[: promised + 1]
+            if not (better or more):
+                continue  # the usual case, and quickly seen
+            common = _common(slot.ids, ids)
+            if more:
+                promised = max(promised, common)
             if min(common, slot.cached) > most:
                 best, most = row, min(common, slot.cached)
         return best, most, max(promised, most)
