@@ -26,6 +26,8 @@ from codegym.sandbox.images.root import write_listing
 from codegym.sandbox.images.settling import settle
 from codegym.store import LayerStore
 
+#: Raise it when a layer's content changes for the same host.
+_VERSION = "2"
 _TIMEOUT_SEC = 60.0
 _NOTHING = re.compile(r"(?!)")
 _C_PROGRAMS = (
@@ -75,7 +77,7 @@ def toolchain_env(names: Sequence[str]) -> dict[str, str]:
 
 def toolchain_stamp(names: Sequence[str]) -> str:
     """What changes when a toolchain may have: its programs. As ``root.stamp``."""
-    seen = []
+    seen = [_VERSION] if names else []
     for name in names:
         for path in _programs(name).values():
             info = path.stat()
@@ -151,10 +153,12 @@ def _ask(*words: str | Path) -> str:
 
 
 def _add_libraries(listing: Listing) -> None:
-    """What the listed binaries load; those of their own folders are listed already."""
+    """What the listed binaries load: where the loader looks by itself, or in their own folders."""
     own = set(listing.files.values())
-    for path in sorted(needed_by(own)):
-        if path.resolve() not in own:
+    found = needed_by(own)
+    looked_in = {path.parent for path in found if path.name.startswith("libc.so")}
+    for path in sorted(found):
+        if path.parent in looked_in or path.resolve() not in own:
             listing.add(path)
 
 
