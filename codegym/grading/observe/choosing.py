@@ -19,6 +19,9 @@ from codegym.grading.observe.recording import (
 from codegym.grading.observe.sites import Site
 from codegym.types import Evidence, Outcome, TestOutcome
 
+#: Of a suite that takes longer, so much is run again and again.
+MOST_SUITE_SEC = 30.0
+
 
 @dataclass(frozen=True)
 class Sites:
@@ -79,6 +82,23 @@ class Sight:
     def pairs(self, key: str, sites: Mapping[int, Site]) -> tuple[Pair, ...]:
         """What one test saw."""
         return pairs(self.evidence.observations.get(key, ()), sites)
+
+
+def quick(seconds: Mapping[str, float]) -> frozenset[str]:
+    """Keys of the tests that can be run again and again: of the functions that take least.
+
+    Args:
+        seconds: How long each test takes, by key.
+    """
+    by_function: defaultdict[str, float] = defaultdict(float)
+    for key, each in seconds.items():
+        by_function[function_of(key)] += each
+    left, found = MOST_SUITE_SEC, set()
+    for function in sorted(by_function, key=lambda name: (by_function[name], name)):
+        left -= by_function[function]
+        if left >= 0:
+            found.add(function)
+    return frozenset(key for key in seconds if function_of(key) in found)
 
 
 def passing(runs: Sequence[Sight]) -> frozenset[str]:

@@ -213,7 +213,9 @@ class _Maker:
         """Those that see the same among all tests, of functions whose siblings disturb none."""
         if not chosen:
             return {}
-        tests = self._recording.tests.values()
+        known = self._recording.tests.values()
+        quick = choosing.quick({test.key: test.seconds for test in known})
+        tests = [test for test in known if test.key in quick]
         keys = tuple(test.key for found in chosen.values() for one in found for test in one.tests)
         everything = (*(test.key for test in tests), *keys)
         # Half of them as in a grade, to the letter: with pytest's own rewriting of what asserts.

@@ -3,7 +3,7 @@
 Each round is a run of the whole suite in a fresh sandbox, one after another, since policies are at
 work meanwhile. Two with both sides of every assertion, two without the expected sides; each of its
 own hash seed. So what is observed held in four processes. A test that does not pass in that form is
-left as it is.
+left as it is; so are those that take longest, where all together take long: they run in two rounds.
 """
 
 from __future__ import annotations
@@ -20,8 +20,6 @@ from codegym.grading.observe.recording import Recording, TestRecord
 from codegym.grading.suites import SuiteRun, Watch
 from codegym.types import ObservingRunner
 
-#: Runs of a suite that takes longer are not repeated: what it would show is not recorded.
-MOST_SUITE_SEC = 60.0
 _RECORDED, _SHIPPED = (1, 2), (3, 4)
 
 #: Lays sources over the solved tree, and runs them in a fresh sandbox.
@@ -60,13 +58,14 @@ async def record(subject: Subject) -> Recording:
         TaskError: A service of the environment did not start.
     """
     sources = {path: module.recording() for path, module in subject.modules.items()}
-    watches = [Watch(collect=True, hash_seed=seed) for seed in _RECORDED]
-    first = await subject.run(sources, watches[0])
-    if first.note or first.result.seconds > MOST_SUITE_SEC:
-        said = first.note or f"The suite takes {first.result.seconds:.0f} s."
+    first = await subject.run(sources, Watch(collect=True, hash_seed=_RECORDED[0]))
+    sight = await subject.read(first)
+    quick = choosing.quick({key: sight.seconds[key] for key in sight.passed})
+    if first.note or not quick:
+        said = first.note or "No test of it passes, or none is quick."
         return Recording(notes=(f"{said} Nothing of it is observed.",))
-    runs = [await subject.read(first), *await subject.look(sources, watches[1:])]
-    return await _Maker(subject, runs).make()
+    again = [Watch(tuple(sorted(quick)), collect=True, hash_seed=seed) for seed in _RECORDED[1:]]
+    return await _Maker(subject, [sight, *await subject.look(sources, again)]).make(quick)
 
 
 class _Maker:
@@ -83,17 +82,32 @@ class _Maker:
         self._keys = tuple(sorted(choosing.passing(runs) & self._nodes.keys()))
         self._sites = choosing.steady_sites(subject.modules, runs)
 
-    async def make(self) -> Recording:
-        """Choose sites, and see that tests pass in the form without their expected sides."""
+    async def make(self, quick: frozenset[str]) -> Recording:
+        """Choose sites, and see that tests pass in the form without their expected sides.
+
+        Args:
+            quick: Keys of the tests that can be observed; others have to pass once in that form.
+        """
         failing: frozenset[str] = frozenset()
+        slow = (self._first.passed & self._nodes.keys()) - quick
+        self._drop(slow)
         for seed in _SHIPPED:
-            runs = await self._subject.look(self._sources(), [Watch(self._keys, hash_seed=seed)])
-            failing = choosing.failing(self._tests(), self._sites.of, runs)
-            self._sites = choosing.without(self._subject.modules, self._sites, failing, self._first)
-        tests = {self._nodes[test.key]: test for test in self._tests() if test.key not in failing}
+            some = slow if seed == _SHIPPED[0] else frozenset()
+            watch = Watch((*self._keys, *sorted(some)), hash_seed=seed)
+            (run,) = await self._subject.look(self._sources(), [watch])
+            slow -= some - run.passed
+            failing = choosing.failing(self._tests(), self._sites.of, [run])
+            self._drop(failing)
+        seen = [test for test in self._tests() if test.key not in failing]
+        unseen = [TestRecord(key, (), self._first.seconds[key]) for key in sorted(slow)]
+        tests = {self._nodes[test.key]: test for test in (*seen, *unseen)}
         sources = {path: text.encode() for path, text in self._sources().items()}
         sites = self._sites
         return Recording(sources, sites.by_file, sites.unsteady, tests)
+
+    def _drop(self, tests: frozenset[str]) -> None:
+        """Leave tests as they are."""
+        self._sites = choosing.without(self._subject.modules, self._sites, tests, self._first)
 
     def _sources(self) -> dict[str, str]:
         """The modules that have anything to observe, as they are laid into a grade."""
