@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from codegym.mutation.candidates import Candidate
 from codegym.mutation.rows import draft, finished
@@ -11,6 +12,9 @@ from codegym.mutation.screening import Screen, effect_of
 from codegym.mutation.statements import Detail, Secrets, statements, symptoms, told
 from codegym.mutation.trial import Reason, Trial
 from codegym.types import Task, Tree
+
+#: So many tasks of one operator in one function are enough.
+_MOST_ALIKE = 3
 
 
 class Gathering:
@@ -28,6 +32,7 @@ class Gathering:
         looked_at: How many were taken.
         funnel: Why the others fell.
         operators: Version of each operator that made a task.
+        trivial: How many tasks' failures all name the place of the fault; these have tier 0.
     """
 
     def __init__(
@@ -51,6 +56,21 @@ class Gathering:
         self.looked_at = 0
         self.funnel: Counter[Reason] = Counter()
         self.operators: dict[str, str] = {}
+        self.trivial = 0
+        self._alike: Counter[tuple[object, str]] = Counter()
+
+    def unwanted(self, candidate: Candidate, failing: Sequence[str]) -> Reason | None:
+        """Why one with these failing tests is no task beside those that there are by now.
+
+        Args:
+            candidate: It.
+            failing: None where they are not known yet.
+        """
+        if self._alike[candidate.functions, candidate.operator] >= _MOST_ALIKE:
+            return "enough"
+        other = self._effects.get(effect_of(candidate, failing)) if failing else None
+        own = other is None or other.endswith(candidate.digest[:10])
+        return None if own else "same_effect"
 
     def take(self, candidate: Candidate, trial: Trial) -> bool:
         """Take one with what running it showed; whether it is a task."""
@@ -58,12 +78,17 @@ class Gathering:
         if trial.reason is not None:
             self.funnel[trial.reason] += 1
             return False
+        if (reason := self.unwanted(candidate, trial.failing)) is not None:
+            self.funnel[reason] += 1
+            return False
         baseline, covering = self._screen.tests_for(candidate)
         plan = draft(candidate, baseline.ready)
-        effect = effect_of(candidate, trial.effect)
-        if self._effects.setdefault(effect, plan.instance_id) != plan.instance_id:
-            self.funnel["same_effect"] += 1
-            return False
+        effect = effect_of(candidate, trial.failing)
+        self._effects[effect] = plan.instance_id
+        self._alike[candidate.functions, candidate.operator] += 1
+        if _is_told(candidate, trial.ends):
+            candidate = replace(candidate, tier=0)
+            self.trivial += 1
         self.operators |= candidate.operators
         task = finished(
             plan,
@@ -78,3 +103,18 @@ class Gathering:
         texts = statements(task, seen, Secrets.of(task, self._tree), self._seed)
         self.tasks.append(told(task, texts, self._detail))
         return True
+
+
+def _is_told(candidate: Candidate, ends: Sequence[str]) -> bool:
+    """Whether each failure was raised where an edit is; features that are gone do that anyway."""
+    if candidate.kind != "FixTests":
+        return False
+    places: set[str] = set()
+    for path, (parsed, edits) in candidate.files.items():
+        moved = 0
+        for edit in sorted(edits):
+            first = parsed.source.count(b"\n", 0, edit.start) + 1 + moved
+            lines = edit.replacement.count(b"\n")
+            places.update(f"{path}:{line}" for line in range(first, first + lines + 1))
+            moved += lines - parsed.source.count(b"\n", edit.start, edit.end)
+    return bool(ends) and places.issuperset(ends)

@@ -20,7 +20,9 @@ from codegym.mutation.operators import Operator
 from codegym.mutation.screening import Screen
 from codegym.mutation.statements import Detail
 from codegym.mutation.trial import UNFIT, Reason, Trial
-from codegym.mutation.trying import Trying
+from codegym.mutation.trying import Confirmed, Trying
+from codegym.mutation.warm.session import Warmth, feel
+from codegym.mutation.warm.stage import Counts, Stage
 from codegym.sandbox.images import shared_functions
 from codegym.store import LayerStore
 from codegym.syntax import Parsed, grammar
@@ -50,6 +52,9 @@ class Generated:
         left_out: Tests that no task asks for although they may pass, to the reason.
         operators: Version of each operator that made a task.
         seconds: Wall time of all of it.
+        trivial: Of the tasks, those of tier 0: each failure names the place of the fault.
+        fast: What the fast stage did.
+        confirmed: What the cold stage did.
     """
 
     tasks: tuple[Task, ...]
@@ -59,6 +64,9 @@ class Generated:
     left_out: Mapping[str, str]
     operators: Mapping[str, str]
     seconds: float
+    trivial: int
+    fast: Counts
+    confirmed: Confirmed
 
     @property
     def covered(self) -> int:
@@ -119,7 +127,9 @@ async def generate(
     baselines = await _baselines(setting, environment, frozenset(files), progress, kept)
     screen = await asyncio.to_thread(_screen, baselines, tree, files, kept)
     gathering = Gathering(tree, screen, seed, known, detail)
-    trying = Trying(setting, screen, kept, workers or cores())
+    busy = workers or cores()
+    stage = Stage(setting, screen, await _warmths(setting, baselines, progress, kept), kept, busy)
+    trying = Trying(setting, screen, stage, kept, busy, gathering.unwanted)
     most = max(orders.stop - 1, 2)
     ground = Ground(
         environment, tree, files, baselines, Calls(files), (), attempts, most=most, seed=seed
@@ -139,6 +149,9 @@ async def generate(
         left_out={test: why for each in baselines for test, why in each.left_out.items()},
         operators=dict(sorted(gathering.operators.items())),
         seconds=time.perf_counter() - began,
+        trivial=gathering.trivial,
+        fast=stage.counts,
+        confirmed=trying.confirmed,
     )
 
 
@@ -183,6 +196,14 @@ async def _baselines(
         await measure(setting, environment, suite, progress, files=files, store=store)
         for suite in environment.suites
     ]
+
+
+async def _warmths(
+    setting: Setting, baselines: Sequence[Baseline], progress: Progress, store: LayerStore
+) -> dict[str, Warmth]:
+    """How each suite bears to be run in forked processes."""
+    progress.note("running the tests in forked processes, nothing edited")
+    return {one.suite.name: await feel(setting, one, store) for one in baselines}
 
 
 def _screen(

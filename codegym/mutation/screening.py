@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from codegym.mutation.baseline import Baseline
 from codegym.mutation.candidates import Candidate, Spot
@@ -34,7 +34,7 @@ class Screen:
         held: frozenset[tuple[str, str]] = frozenset(),
     ) -> None:
         self._held = held
-        self._baselines = tuple(baselines)
+        self.baselines = tuple(baselines)
         self._tree = tree
         self._made: set[str] = set()
         self._pressed: dict[str, bytes] = {}
@@ -70,7 +70,7 @@ class Screen:
 
         Where it is not known what tests run, all of them do; where none does, there are none.
         """
-        for baseline in self._baselines:
+        for baseline in self.baselines:
             tests = frozenset(baseline.seconds)
             if baseline.coverage is not None:
                 run = (
@@ -80,7 +80,7 @@ class Screen:
                 tests &= frozenset().union(*run)
             if tests:
                 return baseline, tests
-        return self._baselines[0], frozenset()
+        return self.baselines[0], frozenset()
 
     def _is_elsewhere(self, candidate: Candidate) -> bool:
         """Whether a feature that was taken away stands in the repository a second time."""
@@ -109,8 +109,8 @@ def _pressed(data: bytes) -> bytes:
     return b"".join(data.split())
 
 
-def effect_of(candidate: Candidate, effect: str) -> str:
-    """What makes two tasks the same to a solver: the functions, and how their tests fail."""
+def effect_of(candidate: Candidate, failing: Iterable[str]) -> str:
+    """What makes two tasks the same to a solver: the functions, and the tests that fail."""
     places = "\0".join(f"{path}\0{function}" for path, function in candidate.functions)
-    parts = f"{places}\0{candidate.kind}\0{effect}"
+    parts = "\0".join((places, candidate.kind, *sorted(failing)))
     return hashlib.sha256(parts.encode("utf-8", "surrogateescape")).hexdigest()[:16]

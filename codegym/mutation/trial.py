@@ -1,22 +1,16 @@
-"""Trying a candidate: does running it show a fault that some tests notice, the same every time?"""
+"""From what runs of a candidate showed to a verdict: a fault that some tests notice, every time?"""
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from codegym.errors import TaskError
-from codegym.grading.ready import Ready
-from codegym.grading.setting import Setting
 from codegym.grading.suites import SuiteRun
-from codegym.grading.trials import Observed, run_on, summarise
+from codegym.grading.trials import Observed, summarise
 from codegym.mutation.baseline import Baseline
-from codegym.mutation.candidates import Candidate
-from codegym.mutation.rows import draft
-from codegym.types import Change
+from codegym.types import Kind, Look
 
 Reason = Literal[
     "does_not_parse",
@@ -30,9 +24,11 @@ Reason = Literal[
     "timed_out",
     "crashed",
     "all_tests_fail",
+    "most_tests_fail",
     "unstable",
     "leak",
     "same_effect",
+    "enough",
     "not_harder",
     "not_needed",
     "not_hidden",
@@ -52,9 +48,11 @@ REASONS: Mapping[Reason, str] = {
     "timed_out": "the tests do not end in time",
     "crashed": "the test runner itself stops",
     "all_tests_fail": "no test passes any more",
+    "most_tests_fail": "more than half of all tests fail: nobody would have to look for it",
     "unstable": "the tests do not end alike every time",
     "leak": "the task cannot be prepared without giving its answer away",
-    "same_effect": "another task in the same function fails the same tests in the same way",
+    "same_effect": "another task in the same function fails the same tests",
+    "enough": "there are enough tasks of that operator in that function",
     "not_harder": "together the edits are noticed by as many tests as one of them alone",
     "not_needed": "one of the edits may stay, or goes unnoticed beside the others",
     "not_hidden": "failures still show the place of the fault",
@@ -71,14 +69,12 @@ UNFIT: tuple[Reason, ...] = (
     "uncovered",
 )
 
-#: A run of chosen tests may take this many times what is expected, and so many seconds more.
-_PATIENCE, _GRACE_SEC = 5.0, 10.0
 #: A frame of a traceback, as pytest writes it short: file, line and function.
 FRAME = re.compile(r"^([^\s:][^:]*):(\d+): ", re.MULTILINE)
 _MOST_FRAMES = 400
 _MOST_OTHERS = 2
-#: What differs from run to run: addresses, temporary files, durations.
-_PASSING = re.compile(r"0x[0-9a-f]{4,}|/tmp/[^\s'\"]+|\d+\.\d{3,}")
+#: Of all tests, what share may fail where a fault is to be found.
+_MOST = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,70 +86,42 @@ class Trial:
         detail: That in one sentence.
         failing: Tests that pass without the edit and fail with it.
         passing: Tests that pass either way.
-        effect: Hash of what the failing tests say.
         example: Of the failing tests, the one that is told of.
         message: What it said.
         others: Some more failing tests, of other functions, to what they said.
         frames: The places that failures name, as ``path:line``, sorted.
+        ends: Where failures were raised, as far as they say, likewise.
     """
 
     reason: Reason | None = None
     detail: str = ""
     failing: tuple[str, ...] = ()
     passing: tuple[str, ...] = ()
-    effect: str = ""
     example: str = ""
     message: str = ""
     frames: tuple[str, ...] = ()
     others: tuple[tuple[str, str], ...] = ()
+    ends: tuple[str, ...] = ()
 
 
-async def attempt(
-    setting: Setting, baseline: Baseline, candidate: Candidate, covering: frozenset[str]
-) -> Trial:
-    """Run a candidate: the tests that run its lines, then the whole suite, as it is graded.
-
-    Args:
-        setting: Runs it; each run has a sandbox of its own.
-        baseline: What the tests do without the edit.
-        candidate: What is tried.
-        covering: Of the tests that pass without the edit, those that run the edited lines.
-
-    Raises:
-        SandboxError: The infrastructure broke, more than once.
-    """
-    edits = [Change(path, data) for path, data in candidate.mutants.items()]
-    first = await _chosen(setting, baseline.ready, baseline, covering, edits)
-    found = judge([first], baseline, covering)
-    if found.reason is not None:
-        return found
-    try:
-        ready = await setting.ready(draft(candidate, baseline.ready), baseline.ready.environment)
-        limit = min(baseline.suite.timeout_sec, _PATIENCE * baseline.suite_sec + _GRACE_SEC)
-        whole = await run_on(setting, ready, timeout_sec=limit)
-        found = judge([whole], baseline, frozenset(baseline.seconds))
-        if found.reason is not None:
-            return found
-        # The others run no line of the edit: they did the same without it, several times.
-        wanted = covering.union(found.failing)
-        if wanted != covering:
-            first = await _chosen(setting, ready, baseline, wanted)
-    except TaskError as error:
-        return Trial("leak", error.problem)
-    again = judge([first, whole], baseline, wanted)
-    return found if again.reason is None else again
+def judge_looks(looks: Sequence[Look], wanted: frozenset[str]) -> Trial:
+    """What runs of the same tests show, without what they said. Pure."""
+    for one in looks:
+        if one.ended != "ran":
+            return Trial("timed_out" if one.ended == "timed_out" else "crashed", one.why)
+    failing = [frozenset(one.failed) & wanted for one in looks]
+    passing = [one.passed & wanted for one in looks]
+    wavering = frozenset().union(*failing, *passing) - failing[0].intersection(*failing)
+    if wavering := wavering - passing[0].intersection(*passing):
+        return Trial("unstable", f"{min(wavering)} does not end alike every time")
+    if not failing[0]:
+        return Trial("survived", f"{len(passing[0])} tests pass all the same")
+    return Trial(failing=tuple(sorted(failing[0])), passing=tuple(sorted(passing[0])))
 
 
-async def _chosen(
-    setting: Setting,
-    ready: Ready,
-    baseline: Baseline,
-    ids: frozenset[str],
-    changes: Sequence[Change] = (),
-) -> SuiteRun:
-    """Some tests of the suite, in the time that they should take several times over."""
-    limit = min(baseline.suite.timeout_sec, _PATIENCE * baseline.expected_sec(ids) + _GRACE_SEC)
-    return await run_on(setting, ready, changes, ids=sorted(ids), timeout_sec=limit)
+def are_most(failing: int, baseline: Baseline, kind: Kind) -> bool:
+    """Whether so many tests fail that nobody would have to look for the fault."""
+    return kind == "FixTests" and failing > _MOST * len(baseline.seconds)
 
 
 def judge(runs: list[SuiteRun], baseline: Baseline, wanted: frozenset[str]) -> Trial:
@@ -177,13 +145,13 @@ def judge(runs: list[SuiteRun], baseline: Baseline, wanted: frozenset[str]) -> T
     return Trial(
         failing=tuple(failing),
         passing=tuple(passing),
-        effect=_effect(messages),
         example=example,
         message=messages.get(example, ""),
         frames=_frames(messages.values()),
         others=tuple((one, messages.get(one, "")) for one in by_length if one in others.values())[
             :_MOST_OTHERS
         ],
+        ends=_ends(messages.values()),
     )
 
 
@@ -210,10 +178,6 @@ def _frames(messages: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(found))[:_MOST_FRAMES]
 
 
-def _effect(messages: Mapping[str, str]) -> str:
-    """A hash of failures, apart from where they are raised and from what differs each time."""
-    total = hashlib.sha256()
-    for test_id in sorted(messages):
-        said = _PASSING.sub("", "\n".join(raised(messages[test_id])))
-        total.update(f"{test_id}\0{said}\0".encode("utf-8", "replace"))
-    return total.hexdigest()
+def _ends(messages: Iterable[str]) -> tuple[str, ...]:
+    found = (FRAME.findall(said)[-1:] for said in messages)
+    return tuple(sorted({f"{path}:{line}" for last in found for path, line in last}))[:_MOST_FRAMES]

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import pytest
 
 from codegym.grading.suites import SuiteRun
-from codegym.mutation.trial import judge, raised
-from codegym.types import CommandResult, TestOutcome
+from codegym.mutation.trial import Trial, are_most, judge, judge_looks, raised
+from codegym.types import CommandResult, Look, TestOutcome
 
 A, B, C = "t.py::a", "t.py::b", "t.py::c"
 
@@ -90,15 +90,35 @@ def test_a_test_that_failed_before_is_no_evidence():
     assert judged(SuiteRun((*run(**GOOD).records, *other.records), other.result)).failing == (A, C)
 
 
-def test_effects_are_the_same_where_failures_say_the_same():
-    def effect(message, **outcomes):
-        return judged(run(message=message, **(outcomes or GOOD))).effect
+def test_where_failures_were_raised():
+    said = "t.py:3: in a\n    f(1)\nsrc/f.py:8: in f\n    g()\nE   KeyError: 1\n"
+    found = judged(run(message=said, **GOOD))
+    assert found.ends == ("src/f.py:8",)
+    assert found.frames == ("src/f.py:8", "t.py:3")
+    assert judged(run(message="E   nothing of the kind\n", **GOOD)).ends == ()
 
-    said = "t.py:3: in a\nE   assert <A at 0x{:x}> in '/tmp/{}/x'\n"
-    assert effect(said.format(0x7F00AA, "q1")) == effect(said.format(0x7F00BB, "q2"))
-    assert effect("t.py:3: in a\nE   x\n") == effect("t.py:9: in a\nE   x\n")
-    assert effect("E   x\n") != effect("E   y\n")
-    assert effect("E   x\n") != effect("E   x\n", a="failed", b="passed", c="passed")
+
+def looked(*failed, ended="ran", passed=()):
+    return Look(ended, "", dict.fromkeys(failed, ("failed", "KeyError")), frozenset(passed))
+
+
+def test_what_two_looks_show():
+    both = looked(A, passed=[B, C]), looked(A, passed=[B, C])
+    assert judge_looks(both, frozenset({A, B})) == Trial(failing=(A,), passing=(B,))
+    assert judge_looks(both, frozenset({B})).reason == "survived"
+    once = looked(A, passed=[B]), looked(passed=[A, B])
+    assert judge_looks(once, frozenset({A, B})).reason == "unstable"
+    skipped = looked(A, passed=[B]), looked(A)
+    assert judge_looks(skipped, frozenset({A, B})).reason == "unstable"
+    late = looked(A), looked(ended="timed_out")
+    assert judge_looks(late, frozenset({A})).reason == "timed_out"
+    assert judge_looks((looked(ended="crashed"),), frozenset({A})).reason == "crashed"
+
+
+def test_most_tests_may_not_fail_but_where_a_feature_is_gone():
+    assert not are_most(1, BASELINE, "FixTests")
+    assert are_most(2, BASELINE, "FixTests")
+    assert not are_most(3, BASELINE, "ImplementFeature")
 
 
 def test_what_was_raised():
