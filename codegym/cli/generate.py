@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from codegym.cli import generating
 from codegym.cli.options import Json, Sandbox
 from codegym.cli.output import console, print_json, safe
+from codegym.cli.run_options import BaseUrl
 from codegym.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from codegym.mutation import Composite, Generated, Operator
+    from codegym.mutation import Generated
     from codegym.tasks import PackInfo
     from codegym.types import Kind
-
-
-_MOST_ORDER = 4
 
 
 class Made(StrEnum):
@@ -47,13 +46,6 @@ Count = Annotated[int, typer.Option("--count", "-n", min=1, help="Tasks wanted."
 Operators = Annotated[
     str, typer.Option(help="Names, separated by commas, or all; plug-ins by name, module:attr.")
 ]
-Order = Annotated[
-    str,
-    typer.Option(
-        metavar="N[-M]",
-        help="Faults in a task: 1, 2-3, 1-4. From 2 on, single edits are joined by composites.",
-    ),
-]
 KindMade = Annotated[Made, typer.Option(help="Faults to repair, features to write anew, or both.")]
 Seed = Annotated[int, typer.Option(min=0, help="Decides which edits are tried first.")]
 Workers = Annotated[
@@ -73,11 +65,15 @@ def generate(
     environment: EnvironmentName,
     count: Count = 50,
     operators: Operators = "all",
-    order: Order = "1",
+    order: generating.Order = "1",
     kind: KindMade = Made.FIX,
     seed: Seed = 0,
     workers: Workers = 0,
     out: Out = None,
+    failed: generating.Failed = None,
+    detail: generating.HowMuch = generating.Detail.MEDIUM,
+    statements: generating.Statements = "template",
+    base_url: BaseUrl = None,
     sandbox: Sandbox = "auto",
     json: Json = False,
 ) -> None:
@@ -93,13 +89,15 @@ def generate(
 
     home = sources.environment(environment)
     folder = mutation.place_for(home, out)
-    chosen, composites, orders = _choice(operators, order, home.language, _KINDS[kind])
+    chosen, composites, orders = generating.choice(operators, order, home.language, _KINDS[kind])
+    generating.check_writer(statements, base_url)
+    attempts = generating.attempts_of(failed, home, orders)
     known = mutation.tasks_in(folder, home)
 
-    async def make() -> Generated:
+    async def make() -> tuple[Generated, Mapping[str, int]]:
         with Steps() as steps:
             async with open_setting(sandbox, steps.note) as setting:
-                return await mutation.generate(
+                made = await mutation.generate(
                     home,
                     setting,
                     chosen,
@@ -109,11 +107,15 @@ def generate(
                     known=known,
                     composites=composites,
                     orders=orders,
+                    attempts=attempts,
+                    detail=detail.value,
                     progress=steps,
                 )
+            told = await generating.reworded(made.tasks, home, statements, base_url, detail, steps)
+            return replace(made, tasks=told.tasks), told.counts
 
     try:
-        result = asyncio.run(make())
+        result, told = asyncio.run(make())
     except KeyboardInterrupt:
         console(stderr=True).print("stopped; the same command goes on from here")
         raise
@@ -121,39 +123,12 @@ def generate(
         raise UsageError(f"no edit of {home.name} becomes a task: {_funnel(result)}")
     pack = mutation.pack(folder, home, result)
     if json:
-        print_json(_as_json(result, pack, folder) | {"environment": home.name})
+        print_json(_as_json(result, pack, folder) | {"environment": home.name, "statements": told})
     else:
         _print(result, pack, folder)
-
-
-def _choice(
-    operators: str, order: str, language: str, kinds: Sequence[Kind]
-) -> tuple[Sequence[Operator], Sequence[Composite], range]:
-    """The operators, the composites and the orders that are wanted."""
-    from codegym import mutation
-
-    orders = _orders(order)
-    names = [] if operators == "all" else [name.strip() for name in operators.split(",")]
-    joined = [name for name in names if mutation.is_composite(name)]
-    single = [name for name in names if name not in joined]
-    if joined and orders.stop <= 2:
-        raise UsageError(f"{joined[0]} joins several edits: give --order, for example 2-3")
-    if joined and not single:
-        orders = range(max(orders.start, 2), orders.stop)
-    composites = mutation.load_composites(joined, kinds) if joined or not single else []
-    made = mutation.load_operators(single, language, kinds)
-    return made, composites if orders.stop > 2 else [], orders
-
-
-def _orders(text: str) -> range:
-    first, _, last = text.partition("-")
-    try:
-        low, high = int(first), int(last or first)
-    except ValueError:
-        low = high = 0
-    if not 1 <= low <= high <= _MOST_ORDER:
-        raise UsageError(f"--order: {text!r} is not N or N-M, from 1 to {_MOST_ORDER}")
-    return range(low, high + 1)
+        if told:
+            said = ", ".join(f"{count} {what}" for what, count in told.items())
+            console().print(f"statements by {safe(statements)}: {said}", soft_wrap=True)
 
 
 def _as_json(result: Generated, pack: PackInfo, folder: Path) -> dict[str, Any]:
@@ -163,10 +138,22 @@ def _as_json(result: Generated, pack: PackInfo, folder: Path) -> dict[str, Any]:
         "valid": len(result.tasks),
         "funnel": result.funnel,
         "left_out": Counter(result.left_out.values()),
+        "tier_0": result.trivial,
+        "candidates_per_minute": _rate(result.fast.looked, result.fast.seconds),
+        "null_mutants": result.fast.nulls,
+        "null_valid": result.fast.null_valid,
+        "cold": result.fast.cold,
+        "confirmed": result.confirmed.held,
+        "confirmed_per_minute": _rate(result.confirmed.held, result.confirmed.seconds),
         "tasks": [task.instance_id for task in result.tasks],
         "pack": {"name": pack.name, "version": pack.version, "folder": folder},
         "seconds": result.seconds,
     }
+
+
+def _rate(count: int, seconds: float) -> float | None:
+    """So many a minute; None where nothing had to be done."""
+    return 60 * count / seconds if count else None
 
 
 def _print(result: Generated, pack: PackInfo, folder: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal
 from codegym.agents.chat import messages as chat
 from codegym.agents.chat.endpoint import Endpoint, RefusedError
 from codegym.agents.chat.prompt import system_prompt
-from codegym.agents.chat.replies import Reply, read_reply
+from codegym.agents.chat.replies import Reply, read_reply, spoken
 from codegym.errors import UnavailableError, UsageError
 from codegym.types import Action, History, Usage, call
 
@@ -137,6 +137,23 @@ class Chat:
             return Action(call("submit"), note=f"max_episode_tokens: {spent} spent; submitted")
         return await self._ask(history)
 
+    @property
+    def name(self) -> str:
+        """What it is called on a command line."""
+        return f"chat:{self.model}"
+
+    async def say(self, system: str, prompt: str) -> str:
+        """Ask for a text. Raises what ``act`` does."""
+        messages = [{"role": "system", "content": system}, {"role": "user", "content": prompt}]
+        while True:
+            request = self._sampled(messages, self.seed)
+            try:
+                answer = await self._endpoint.complete(request, read_reply)
+            except RefusedError as refusal:
+                self._give_in(refusal, text_form=True)
+                continue
+            return "" if answer.value.called else spoken(answer.value.action)
+
     async def _ask(self, history: History) -> Action:
         """Send as much of what happened as fits."""
         notes: list[str] = []
@@ -189,16 +206,21 @@ class Chat:
 
     def _request(self, history: History, elided: int, *, text_form: bool) -> dict[str, Any]:
         sent = chat.build(history, text_form=text_form, elided=elided)
-        request: dict[str, Any] = {"model": self.model, "messages": sent, "stream": False}
-        request[self._limit_name] = self.max_tokens
+        seed = None if self.seed is None else _seed(self.seed, history.seed, len(history.turns))
+        request = self._sampled(sent, seed)
         if not text_form:
             request |= {"tools": list(history.tools), "tool_choice": "auto"}
+        return request
+
+    def _sampled(self, messages: list[dict[str, Any]], seed: int | None) -> dict[str, Any]:
+        request: dict[str, Any] = {"model": self.model, "messages": messages, "stream": False}
+        request[self._limit_name] = self.max_tokens
         if self.temperature is not None:
             request["temperature"] = self.temperature
         if self.top_p is not None:
             request["top_p"] = self.top_p
-        if self.seed is not None:
-            request["seed"] = _seed(self.seed, history.seed, len(history.turns))
+        if seed is not None:
+            request["seed"] = seed
         return request
 
     def _action(self, reply: Reply, request: Mapping[str, Any], notes: list[str]) -> Action:

@@ -66,20 +66,25 @@ def read_reply(body: object) -> Reply | None:
     return Reply(action, True, before[:MAX_THOUGHT_CHARS], cut=cut, usage=usage)
 
 
+def spoken(text: str) -> str:
+    """A text without the reasoning that some models write before it."""
+    return _REASONING.sub("", text).strip()
+
+
 def find_call(text: str) -> tuple[str, str] | None:
     """The first tool call in a text, fenced or bare, and what stands before it.
 
     The first: a model that goes on has made up the answer to it.
     """
-    spoken = _REASONING.sub("", text)
-    for match in _FENCE.finditer(spoken):
+    said = _REASONING.sub("", text)
+    for match in _FENCE.finditer(said):
         found = _as_call(_load(match[1].strip()))
         if found is not None:
-            return found, spoken[: match.start()].strip()
-    for start, value in _objects(spoken):
+            return found, said[: match.start()].strip()
+    for start, value in _objects(said):
         found = _as_call(value)
         if found is not None:
-            return found, _without_fence(spoken[:start]).strip()
+            return found, _without_fence(said[:start]).strip()
     return None
 
 

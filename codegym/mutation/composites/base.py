@@ -82,6 +82,7 @@ class Composite(Protocol):
         version: Changes whenever the same ground would give others.
         tier: How hard its faults are thought to be to find, 4 or 5.
         kind: The kind of task that it makes.
+        of_singles: Whether it is made of single edits that were tried.
         says: What it does, in a sentence.
     """
 
@@ -103,6 +104,11 @@ class Composite(Protocol):
     @property
     def kind(self) -> Kind:
         """Its kind."""
+        ...
+
+    @property
+    def of_singles(self) -> bool:
+        """Whether it needs single edits."""
         ...
 
     @property

@@ -37,6 +37,7 @@ class Drift:
 
     id, version, tier = "composite.drift", "1", 4
     kind: Kind = "FixTests"
+    of_singles = False
     says = "A signature, a unit or a field changes, and only some of its users follow."
 
     def propose(self, ground: Ground) -> Iterator[Candidate]:

@@ -17,6 +17,7 @@ class Failed(Unconditional):
 
     id, version, tier = "composite.failed", "1", 5
     kind: Kind = "FixTests"
+    of_singles = False
     says = "A policy's patch that did not solve a task is what the next one starts from."
 
     def propose(self, ground: Ground) -> Iterator[Candidate]:

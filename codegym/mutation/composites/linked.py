@@ -20,6 +20,7 @@ class Linked:
 
     id, version, tier = "composite.linked", "1", 4
     kind: Kind = "FixTests"
+    of_singles = True
     says = "Two to four faults in functions that call each other; each is needed for some failure."
 
     def propose(self, ground: Ground) -> Iterator[Candidate]:

@@ -23,6 +23,7 @@ class Mask:
 
     id, version, tier = "composite.mask", "1", 4
     kind: Kind = "FixTests"
+    of_singles = True
     says = "A fault, and a second edit that swallows its error: no failure shows the place."
 
     def propose(self, ground: Ground) -> Iterator[Candidate]:

@@ -20,6 +20,7 @@ class Pair:
 
     id, version, tier = "composite.pair", "1", 4
     kind: Kind = "FixTests"
+    of_singles = True
     says = "Two edits of a function; fewer tests notice them together than notice either."
 
     def propose(self, ground: Ground) -> Iterator[Candidate]:

@@ -27,6 +27,7 @@ class Revert(Unconditional):
 
     id, version, tier = "composite.revert", "1", 4
     kind: Kind = "FixTests"
+    of_singles = False
     says = "Commits of the history are taken back, where later ones left their lines alone."
 
     def propose(self, ground: Ground) -> Iterator[Candidate]:

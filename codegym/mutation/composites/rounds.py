@@ -48,6 +48,8 @@ class Rounds:
         Raises:
             SandboxError: The infrastructure broke, more than once.
         """
+        if 1 not in self.orders and not any(one.of_singles for one in self.composites):
+            singles = iter(())
         known: list[Tried] = []
         seen: set[str] = set()
         size = _FIRST_ROUND

@@ -34,6 +34,7 @@ class Subtree:
 
     id, version, tier = "composite.subtree", "1", 5
     kind: Kind = "ImplementFeature"
+    of_singles = False
     says = "A function is stubbed, and what only its tests run below it goes as well."
 
     def propose(self, ground: Ground) -> Iterator[Candidate]:

@@ -7,7 +7,7 @@ else of the answer is secret:
   a line (``x.py:12``, ``line 12``);
 * *names*: the functions and classes around the edits, and every identifier that the edit puts in or
   takes out, unless the tests' files have the same word;
-* *runs*: four tokens in a row of a line that the patch removes or adds, two of them words, unless
+* *runs*: three tokens in a row of a line that the patch removes or adds, two of them words, unless
   they stand like that in the tests' files.
 
 The words of ``phrases`` are in statements whatever the answer is, so they tell nothing. Of a
@@ -26,7 +26,7 @@ from unidiff.patch import PatchSet
 from codegym.mutation.statements import phrases
 from codegym.types import Task, Tree
 
-RUN = 4
+RUN = 3
 _TOKEN = re.compile(r"[^\W\d]\w*|\d+(?:\.\d+)?|[^\w\s]")
 _WORD = re.compile(r"[^\W\d]\w*")
 _PLACE = re.compile(r"\b[\w./-]+\.\w{1,4}:\d+|\bline \d+", re.IGNORECASE)
