@@ -20,6 +20,7 @@ def tiny_model():
         num_attention_heads=2,
         max_position_embeddings=128,
         tie_word_embeddings=True,
+        initializer_range=0.2,  # so that what comes before matters
     )
     with torch.random.fork_rng():
         torch.manual_seed(7)
