@@ -25,6 +25,9 @@ IDS: Mapping[str, str] = {
     "CodeGym/ImplementFeature-v0": "ImplementFeature",
     "CodeGym/Tasks-v0": "Tasks",
 }
+#: Repair by choosing one of many edits: actions and observations are numbers, as Stable-Baselines3
+#: and the like want them.
+CANDIDATE_EDITS = "CodeGym/CandidateEdits-v0"
 
 
 def register() -> None:
@@ -38,6 +41,12 @@ def register() -> None:
                 nondeterministic=True,  # the output and timing of commands are not promised
                 kwargs={"kind": kind},
             )
+    if CANDIDATE_EDITS not in gymnasium.registry:
+        gymnasium.register(
+            id=CANDIDATE_EDITS,
+            entry_point="codegym.integrations.sb3.env:CandidateEdits",
+            nondeterministic=True,
+        )
 
 
 def kind_of(env_id: str) -> str:

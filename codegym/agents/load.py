@@ -16,6 +16,8 @@ BUILTIN: Mapping[str, str] = {
     "random": "codegym.agents.random:Random",
     "replay": "codegym.agents.replay:Replay",
     "scripted": "codegym.agents.scripted:Scripted",
+    "random_edit": "codegym.agents.random_edit:RandomEdit",
+    "unigram": "codegym.agents.unigram:Unigram",
     "chat": "codegym.agents.chat:Chat",
     "hf": "codegym.agents.lm:LanguageModel",
 }

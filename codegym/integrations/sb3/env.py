@@ -19,7 +19,7 @@ from codegym.integrations.sb3.board import Board, Boards
 from codegym.integrations.sb3.marking import Marker
 from codegym.registration import resolve
 from codegym.store.memo import ScoreMemo
-from codegym.types import TaskSource
+from codegym.types import EpisodeResult, Grade, Observation, Task, TaskSource, Trajectory
 
 Observed = dict[str, NDArray[np.float32]]
 Mask = NDArray[np.bool_]
@@ -134,6 +134,8 @@ class CandidateEdits(gym.Env[Observed, np.int64]):
             except TaskError:
                 fault = "task"
         terminated = not fault and (score == 1.0 or self.spent)
+        if terminated:
+            self._tell(board.task, score)
         self._ended = terminated or bool(fault)
         return self._observation(), score, terminated, bool(fault), self._info(score, fault)
 
@@ -167,6 +169,11 @@ class CandidateEdits(gym.Env[Observed, np.int64]):
         setting = await self._session.setting()
         work = await asyncio.to_thread(board.work, choice)
         return await self.marker.score(setting, board.ready, work)
+
+    def _tell(self, task: Task, score: float) -> None:
+        """Tell the source of tasks how an episode ended."""
+        happened = Trajectory(task.instance_id, "", 0, Observation("", "", 0), terminated=True)
+        self.tasks.observe([EpisodeResult(0, task, happened, Grade(score), score)])
 
     def _observation(self) -> Observed:
         cells = self._running.cells.copy()
