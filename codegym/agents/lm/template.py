@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -154,11 +155,11 @@ class Template:
 
     def call(self, name: str, arguments: Mapping[str, Any], thought: str) -> str:
         """How the model writes a call, without what ends its turn."""
-        asked = [_user("u")]
-        prompt = self._text(asked, prompt=True)
+        asked = [_user(_WRITTEN)]
+        prompt = self._text(asked, prompt=True).split(_WRITTEN)[-1]
         made = [*asked, self._assistant_call(name, arguments, thought)]
         try:
-            whole = self._text(made, prompt=False)
+            whole = self._text(made, prompt=False).split(_WRITTEN)[-1]
         except _TemplateError:
             whole = ""
         written = whole.removeprefix(prompt) if whole.startswith(prompt) else ""
@@ -180,10 +181,11 @@ class Template:
         return str(self._tools[0]["function"]["name"]) if self._tools else "bash"
 
     def _knows_tools(self) -> bool:
-        try:
-            return "zQprobeQz" in self._render([_user("u")], [_PROBE_TOOL], prompt=True)
-        except _TemplateError:
-            return False
+        system = {"role": "system", "content": "s"}
+        for messages in ([system, _user("u")], [_user("u")]):
+            with suppress(_TemplateError):
+                return "zQprobeQz" in self._render(messages, [_PROBE_TOOL], prompt=True)
+        return False
 
     def _ids(self, messages: list[Message]) -> tuple[int, ...]:
         """Tokens of a conversation up to where the model writes on."""

@@ -63,7 +63,8 @@ class Layer:
 
     @staticmethod
     def _put(kept: Tensor, fresh: Tensor, step: Step) -> Tensor:
-        kept[step.rows[:, None], :, step.positions] = fresh.transpose(1, 2)
+        # Of a model under autocast they come in another type than its weights have.
+        kept[step.rows[:, None], :, step.positions] = fresh.transpose(1, 2).to(kept.dtype)
         seen = kept[:, :, : step.width]
         if step.first is None:
             return seen.index_select(0, step.rows)
