@@ -145,9 +145,9 @@ def _print_pairs(screen: Console, found: Report) -> None:
             low, high = one.ci95
             screen.print(
                 safe(
-                    f"{name} against {other}: {100 * one.difference:+.1f} points ({100 * low:+.1f} to "
-                    f"{100 * high:+.1f}) on {one.tasks} tasks; alone solved {one.only_first} and "
-                    f"{one.only_second}; p = {each.p_holm[other]:.2g} (Holm)"
+                    f"{name} against {other}: {100 * one.difference:+.1f} points "
+                    f"({100 * low:+.1f} to {100 * high:+.1f}) on {one.tasks} tasks; alone solved "
+                    f"{one.only_first} and {one.only_second}; p = {each.p_holm[other]:.2g} (Holm)"
                 ),
                 soft_wrap=True,
             )
