@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from codegym.authoring.protection import Protection, Shares, protection_of, shares
@@ -39,6 +39,7 @@ class TaskCheck:
         empty: Scores of no work at all, likewise.
         seconds: Wall time of the check.
         protection: What protects its grades; None where it was not graded on both sides.
+        part: Which of a source's parts it is of.
     """
 
     task_id: str
@@ -47,6 +48,7 @@ class TaskCheck:
     empty: tuple[float, ...] = ()
     seconds: float = 0.0
     protection: Protection | None = None
+    part: str = ""
 
     @property
     def holds(self) -> bool:
@@ -87,7 +89,19 @@ class CheckReport:
     @property
     def shares(self) -> Shares:
         """What protects its tasks' grades."""
-        return shares([task.protection for task in self.tasks if task.protection])
+        return _shares(self.tasks)
+
+    @property
+    def shares_of_parts(self) -> Mapping[str, Shares]:
+        """The same of each of the source's parts."""
+        parts: dict[str, list[TaskCheck]] = {}
+        for task in self.tasks:
+            parts.setdefault(task.part, []).append(task)
+        return {name: _shares(tasks) for name, tasks in parts.items()}
+
+
+def _shares(tasks: Sequence[TaskCheck]) -> Shares:
+    return shares([task.protection for task in tasks if task.protection])
 
 
 async def check(
@@ -122,6 +136,7 @@ async def check(
         least = part.info.least_assurance if isinstance(part, Pack) else ASSURANCES[0]
         async with free:
             checked = await _check_task(setting, task, repeats, store, least)
+            checked = replace(checked, part=part.name)
         progress.advance(f"{task.instance_id} {'holds' if checked.holds else 'FALLS'}")
         return checked
 

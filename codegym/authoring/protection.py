@@ -97,6 +97,7 @@ class Shares:
 
     Attributes:
         tasks: How many.
+        fail_to_pass: How many FAIL_TO_PASS tests they have.
         tests: Share of FAIL_TO_PASS tests by assurance; none where there are no tasks.
         siblings: Share of tasks with siblings that take another answer than a shown test.
         familiar: Share of tasks whose siblings take shown answers, to other inputs.
@@ -109,6 +110,7 @@ class Shares:
     """
 
     tasks: int
+    fail_to_pass: int
     tests: Mapping[Assurance, float]
     siblings: float
     familiar: float
@@ -129,6 +131,7 @@ def shares(found: Sequence[Protection]) -> Shares:
     each = max(1, len(found))
     return Shares(
         tasks=len(found),
+        fail_to_pass=total,
         tests={level: counts[level] / total for level in reversed(ASSURANCES)} if total else {},
         siblings=sum(one.siblings > one.familiar for one in found) / each,
         familiar=sum(one.siblings == one.familiar > 0 for one in found) / each,

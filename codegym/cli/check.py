@@ -4,27 +4,34 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from codegym.cli.options import Json, Sandbox
 from codegym.cli.output import console, print_json, safe
+from codegym.types import Assurance
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from codegym.authoring import CheckReport
+    from codegym.authoring.protection import Shares
 
-_LEVELS = {"observed": "observation", "controls": "controls", "report_only": "report only"}
+_LEVELS: dict[Assurance, str] = {
+    "observed": "observation",
+    "controls": "controls",
+    "report_only": "report only",
+}
 
 
 def check(
     source: Annotated[
-        str | None,
+        list[str] | None,
         typer.Argument(
-            metavar="[SOURCE]",
-            help="An environment or pack by name, or PATH.jsonl. Default: all bundled tasks.",
+            metavar="[SOURCE]...",
+            help="Environments or packs by name, or PATH.jsonl. Default: all bundled tasks.",
             show_default=False,
         ),
     ] = None,
@@ -40,9 +47,12 @@ def check(
     from codegym import authoring
     from codegym.cli.steps import Steps
     from codegym.loop import open_setting
-    from codegym.tasks import sources
+    from codegym.tasks import Joined, sources
 
-    tasks = sources.resolve(source)
+    names: Sequence[str | None] = source or [None]
+    found = [sources.resolve(name) for name in names]
+    parts = [part for one in found for part in (one.parts if isinstance(one, Joined) else [one])]
+    tasks = found[0] if len(found) == 1 else Joined("the sources named", parts)
 
     async def prove() -> CheckReport:
         with Steps() as steps:
@@ -60,6 +70,7 @@ def check(
                 "fallen": [each.task_id for each in report.fallen],
                 "released": report.released,
                 "protection": report.shares,
+                "protection_of_parts": report.shares_of_parts,
                 "seconds": report.seconds,
             }
         )
@@ -86,25 +97,44 @@ def _print(report: CheckReport) -> None:
         out.print(said, style="yellow", soft_wrap=True)
 
 
+def _said(found: Shares) -> dict[str, str]:
+    """What protects grades, in words."""
+    from codegym.authoring.protection import SMALL_BOUND
+
+    graded = {
+        f"failing tests graded by {how}": f"{found.tests.get(level, 0):.0%}"
+        for level, how in _LEVELS.items()
+    }
+    return {
+        "tasks": str(found.tasks),
+        "their failing tests": str(found.fail_to_pass),
+        **graded,
+        "tasks with held-out siblings that take new answers": f"{found.siblings:.0%}",
+        "with such that take shown answers only": f"{found.familiar:.0%}",
+        "tasks that a table of inputs would pass": f"{found.hard_codable:.0%}",
+        "median chance to guess the values": f"{found.forging_bound:.2g}",
+        f"tasks where it is {SMALL_BOUND:g} or less": f"{found.small_bound:.0%}",
+        "failures seen by assertion and observation": str(found.failing),
+        "by assertion only": str(found.assertion_only),
+        "by observation only": str(found.observation_only),
+    }
+
+
 def _print_protection(out: Console, report: CheckReport) -> None:
     from rich.table import Table
-
-    from codegym.authoring.protection import SMALL_BOUND
 
     found = report.shares
     if not found.tasks:
         return
-    table = Table(box=None, pad_edge=False, show_header=False)
-    for level, share in found.tests.items():
-        table.add_row(f"failing tests graded by {_LEVELS[level]}", f"{share:.0%}")
-    table.add_row("tasks with held-out siblings that take new answers", f"{found.siblings:.0%}")
-    table.add_row("with such that take shown answers only", f"{found.familiar:.0%}")
-    table.add_row("tasks that a table of inputs would pass", f"{found.hard_codable:.0%}")
-    table.add_row("median chance to guess the values", f"{found.forging_bound:.2g}")
-    table.add_row(f"tasks where it is {SMALL_BOUND:g} or less", f"{found.small_bound:.0%}")
-    table.add_row("failures seen by assertion and observation", str(found.failing))
-    table.add_row("by assertion only", str(found.assertion_only))
-    table.add_row("by observation only", str(found.observation_only))
+    parts = report.shares_of_parts if len(report.shares_of_parts) > 1 else {}
+    columns = {**parts, "all": found}
+    table = Table(box=None, pad_edge=False, show_header=bool(parts))
+    table.add_column()
+    for name in columns:
+        table.add_column(safe(name), justify="right" if parts else "left")
+    texts = [_said(one) for one in columns.values()]
+    for label in texts[0]:
+        table.add_row(label, *(text[label] for text in texts))
     out.print(table)
     notes = Counter(n for task in report.tasks if task.protection for n in task.protection.notes)
     for note, count in notes.most_common():

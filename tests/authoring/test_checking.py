@@ -191,6 +191,16 @@ def test_the_command_says_so_by_its_status(tiny, at_home):
     assert ran.returncode == 0, ran.stderr
     assert "1 of 1 tasks hold" in ran.stdout
     assert "failing tests graded by observation" in ran.stdout
+    other = at_home / "other.jsonl"
+    row = (tiny.folder / "tasks.jsonl").read_text().replace(task.instance_id, "tiny-other")
+    other.write_text(row)
+    ran = _check(at_home, "tiny", str(other), "--json", "--repeats", "1")
+    assert ran.returncode == 0, ran.stderr
+    said = json.loads(ran.stdout)
+    parts = said["protection_of_parts"]
+    assert {name: each["tasks"] for name, each in parts.items()} == {"tiny": 1, str(other): 1}
+    assert (said["protection"]["tasks"], said["protection"]["fail_to_pass"]) == (2, 2)
+    assert parts["tiny"]["siblings"] == 1
 
 
 def test_a_pack_that_cannot_be_written_is_reported_only(tiny, at_home):
