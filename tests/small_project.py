@@ -240,11 +240,16 @@ class Project:
         return Trial(
             failing=tuple(sorted(failed)),
             passing=tuple(sorted(set(self.ids) - failed.keys())),
-            effect=repr(sorted(failed.items())),
             example=example,
             message=failed[example],
             frames=tuple(sorted(places)),
         )
+
+    async def verdict(self, composite, candidate):
+        """Why a composite's candidate is none, or None; and what running it showed."""
+        trial = await self.attempt(candidate)
+        parts = [await self.attempt(part) for part in composite.parts(candidate)]
+        return trial.reason or composite.fault(candidate, trial, parts), trial
 
     async def ground(self, **more):
         """All its single edits that are tasks."""

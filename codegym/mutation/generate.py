@@ -128,13 +128,14 @@ async def generate(
     screen = await asyncio.to_thread(_screen, baselines, tree, files, kept)
     gathering = Gathering(tree, screen, seed, known, detail)
     busy = workers or cores()
-    stage = Stage(setting, screen, await _warmths(setting, baselines, progress, kept), kept, busy)
+    warmths = await _warmths(setting, baselines, progress, kept)
+    stage, parts = (Stage(setting, one, warmths, kept, busy) for one in (screen, screen.anew()))
     trying = Trying(setting, screen, stage, kept, busy, gathering.unwanted)
     most = max(orders.stop - 1, 2)
     ground = Ground(
         environment, tree, files, baselines, Calls(files), (), attempts, most=most, seed=seed
     )
-    rounds = Rounds(trying, ground, composites, orders)
+    rounds = Rounds(trying, parts, ground, composites, orders)
     progress.begin(f"tasks of {environment.name}", count)
     async with aclosing(rounds.in_order(draw(candidates, seed))) as tried:
         async for candidate, trial in tried:

@@ -39,6 +39,10 @@ class Screen:
         self._made: set[str] = set()
         self._pressed: dict[str, bytes] = {}
 
+    def anew(self) -> Screen:
+        """Another one, which remembers nothing."""
+        return Screen(self.baselines, self._tree, self._held)
+
     def fault(self, candidate: Candidate) -> Reason | None:
         """Why a candidate is not worth running, or None."""
         files = candidate.files

@@ -83,11 +83,21 @@ class Trying:
         """
         async with aclosing(self._stage.waves(candidates)) as waves:
             async for wave in waves:
-                async with aclosing(self._settled(wave)) as settled:
+                async with aclosing(self.settled(wave)) as settled:
                     async for one in settled:
                         yield one
 
-    async def _settled(self, wave: Sequence[Seen]) -> AsyncGenerator[tuple[Candidate, Trial], None]:
+    def waves(self, candidates: Iterator[Candidate]) -> AsyncGenerator[list[Seen], None]:
+        """Candidates with what the fast stage says of them, to be judged and settled by others."""
+        return self._stage.waves(candidates)
+
+    def quick(self, seen: Seen) -> Trial | None:
+        """What a fast look amounts to, without messages; None where there was none."""
+        if (reason := seen.reason or self._fallen(seen)) is not None:
+            return Trial(reason)
+        return None if seen.look is None else Trial(failing=_failing(seen))
+
+    async def settled(self, wave: Sequence[Seen]) -> AsyncGenerator[tuple[Candidate, Trial], None]:
         """Confirm what is to be, some ahead of others; what they are asked after is in order."""
         running: dict[int, asyncio.Task[Trial]] = {}
         claimed: set[str] = set()

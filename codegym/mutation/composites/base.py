@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -16,9 +16,6 @@ from codegym.mutation.trial import Reason, Trial
 from codegym.syntax import Parsed
 from codegym.tasks import Environment
 from codegym.types import Change, Kind, Task, Tree
-
-#: Runs a candidate, or takes what is known of it.
-Try = Callable[[Candidate], Awaitable[Trial]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,13 +117,18 @@ class Composite(Protocol):
         """Candidates, the same for the same ground."""
         ...
 
-    async def fault(self, candidate: Candidate, trial: Trial, attempt: Try, /) -> Reason | None:
-        """Why one of its candidates is none although its tests fail as a task's do, or None.
+    def parts(self, candidate: Candidate, /) -> Sequence[Candidate]:
+        """What is left of one of its candidates when some edits are undone: to be run as well."""
+        ...
+
+    def fault(self, candidate: Candidate, trial: Trial, parts: Sequence[Trial], /) -> Reason | None:
+        """Why a candidate is none although its tests fail as a task's do, or None. Pure.
 
         Args:
             candidate: One that it proposed.
-            trial: What running it showed: some tests fail, others pass.
-            attempt: Runs what is left when some of its edits are undone.
+            trial: What running it showed: some tests fail, others pass. Where it was only looked at
+                fast, there are no messages, nor places that they name.
+            parts: What running its parts showed, in their order.
         """
         ...
 
@@ -134,6 +136,10 @@ class Composite(Protocol):
 class Unconditional:
     """Of a composite whose candidates are tasks wherever tests notice them."""
 
-    async def fault(self, _candidate: Candidate, _trial: Trial, _attempt: Try, /) -> Reason | None:
+    def parts(self, _candidate: Candidate, /) -> Sequence[Candidate]:
+        """Nothing else is run."""
+        return ()
+
+    def fault(self, _candidate: Candidate, _: Trial, _parts: Sequence[Trial], /) -> Reason | None:
         """Nothing else is asked."""
         return None

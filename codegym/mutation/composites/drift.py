@@ -9,7 +9,7 @@ import numpy as np
 from tree_sitter import Node
 
 from codegym.mutation.candidates import Candidate, Spot
-from codegym.mutation.composites.base import Ground, Try
+from codegym.mutation.composites.base import Ground
 from codegym.mutation.composites.calls import Call, Function
 from codegym.mutation.composites.joining import alone
 from codegym.mutation.composites.shapes import arguments, plain_parameters, returned
@@ -99,17 +99,18 @@ class Drift:
             why={"drift": change, "drifted": of},
         )
 
-    async def fault(self, candidate: Candidate, _trial: Trial, attempt: Try, /) -> Reason | None:
-        """Neither to undo the interface alone nor its users alone may mend everything."""
+    def parts(self, candidate: Candidate, /) -> Sequence[Candidate]:
+        """The interface alone and its users alone; a field has no such halves."""
         path, _, name = dict(candidate.why)["drifted"].partition("::")
         if not name:
-            return None  # a field: whichever of its uses are undone, the others miss it
+            return ()
         interface = [one for one in candidate.spots if (one.path, one.function) == (path, name)]
         users = [one for one in candidate.spots if one not in interface]
-        for rest in (interface, users):
-            if not rest or not (await attempt(alone(rest, candidate.kind))).failing:
-                return "not_needed"
-        return None
+        return [alone(half, candidate.kind) for half in (interface, users) if half]
+
+    def fault(self, _: Candidate, _trial: Trial, parts: Sequence[Trial], /) -> Reason | None:
+        """To undo neither half alone may mend everything."""
+        return None if all(one.failing for one in parts) else "not_needed"
 
 
 def _some(users: Sequence[T], chance: np.random.Generator) -> list[T]:

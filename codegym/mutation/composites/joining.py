@@ -36,7 +36,7 @@ def apart(candidates: Sequence[Candidate]) -> bool:
     return all(a[0] != b[0] or a[2] < b[1] for a, b in pairwise(places))
 
 
-def parts(candidate: Candidate) -> Iterator[Candidate]:
+def each_alone(candidate: Candidate) -> Iterator[Candidate]:
     """Each edit of a candidate alone."""
     for spot in candidate.spots:
         yield alone([spot], candidate.kind)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from codegym.mutation.candidates import Candidate
-from codegym.mutation.composites.base import Ground, Tried, Try
+from codegym.mutation.composites.base import Ground, Tried
 from codegym.mutation.composites.joining import apart, join, without_each
 from codegym.mutation.trial import Reason, Trial
 from codegym.types import Kind
@@ -61,11 +61,14 @@ class Linked:
                     seen.add(frozenset(group))
                     yield chosen
 
-    async def fault(self, candidate: Candidate, trial: Trial, attempt: Try, /) -> Reason | None:
+    def parts(self, candidate: Candidate, /) -> Sequence[Candidate]:
+        """What is left when each edit in turn is undone."""
+        return tuple(without_each(candidate))
+
+    def fault(self, _: Candidate, trial: Trial, parts: Sequence[Trial], /) -> Reason | None:
         """Undoing any one edit must mend a test, and must leave one that fails."""
         failing = frozenset(trial.failing)
-        for rest in without_each(candidate):
-            left = await attempt(rest)
+        for left in parts:
             if left.reason is not None or failing <= frozenset(left.failing):
                 return "not_needed"
         return None

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from tree_sitter import Node
 
 from codegym.mutation.candidates import Candidate, Spot
-from codegym.mutation.composites.base import Ground, Tried, Try
+from codegym.mutation.composites.base import Ground, Tried
 from codegym.mutation.composites.calls import Function
 from codegym.mutation.composites.joining import alone
 from codegym.mutation.trial import Reason, Trial
@@ -51,18 +51,28 @@ class Mask:
             order=2,
         )
 
-    async def fault(self, candidate: Candidate, trial: Trial, attempt: Try, /) -> Reason | None:
+    def parts(self, candidate: Candidate, /) -> Sequence[Candidate]:
+        """What swallows the error, alone."""
+        return [alone(self._masks(candidate), candidate.kind)]
+
+    def fault(self, candidate: Candidate, trial: Trial, parts: Sequence[Trial], /) -> Reason | None:
         """No failure may show the first fault, which must be what they come from."""
-        masks = [one for one in candidate.spots if one.operator == self.id]
+        masks = self._masks(candidate)
         (fault,) = (one for one in candidate.spots if one not in masks)
         if _shows_in(candidate, fault, trial):
             return "not_hidden"
-        left = await attempt(alone(masks, candidate.kind))
+        (left,) = parts
         return "not_needed" if frozenset(trial.failing) <= frozenset(left.failing) else None
+
+    def _masks(self, candidate: Candidate) -> list[Spot]:
+        return [one for one in candidate.spots if one.operator == self.id]
 
 
 def _shows(candidate: Candidate, trial: Trial) -> bool:
-    return bool(candidate.function) and _shows_in(candidate, candidate.spots[0], trial)
+    """Whether failures show a fault's place; where nothing is known of places, they may."""
+    if not candidate.function:
+        return False
+    return not trial.frames or _shows_in(candidate, candidate.spots[0], trial)
 
 
 def _shows_in(candidate: Candidate, fault: Spot, trial: Trial) -> bool:

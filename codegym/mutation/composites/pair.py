@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 from codegym.mutation.candidates import Candidate
-from codegym.mutation.composites.base import Ground, Tried, Try
-from codegym.mutation.composites.joining import apart, join, parts
+from codegym.mutation.composites.base import Ground, Tried
+from codegym.mutation.composites.joining import apart, each_alone, join
 from codegym.mutation.trial import Reason, Trial
 from codegym.types import Kind
 
@@ -38,13 +38,15 @@ class Pair:
         for at in ground.chance(self.id).permutation(len(found)):
             yield join(self, found[int(at)])
 
-    async def fault(self, candidate: Candidate, trial: Trial, attempt: Try, /) -> Reason | None:
+    def parts(self, candidate: Candidate, /) -> Sequence[Candidate]:
+        """Each edit alone."""
+        return tuple(each_alone(candidate))
+
+    def fault(self, _: Candidate, trial: Trial, parts: Sequence[Trial], /) -> Reason | None:
         """It must be harder to notice than each of its parts."""
         both = frozenset(trial.failing)
-        for one in parts(candidate):
-            if not both < frozenset((await attempt(one)).failing):
-                return "not_harder"
-        return None
+        harder = all(both < frozenset(one.failing) for one in parts)
+        return None if harder else "not_harder"
 
 
 def _may_hide(two: Sequence[Tried]) -> bool:

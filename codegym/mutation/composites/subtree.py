@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import numpy as np
 from tree_sitter import Node
 
 from codegym.mutation.candidates import Candidate, Spot
-from codegym.mutation.composites.base import Ground, Try
+from codegym.mutation.composites.base import Ground
 from codegym.mutation.composites.calls import Function
+from codegym.mutation.composites.joining import alone
 from codegym.mutation.operators import BUILTIN, Operator, load_operators
 from codegym.mutation.trial import Reason, Trial
 from codegym.syntax import Edit, Parsed, grammar, parse, walk
@@ -82,18 +83,15 @@ class Subtree:
         parsed = ground.files[function.path]
         return Spot(function.path, parsed, edit, self.id, self.version, function.name)
 
-    async def fault(self, candidate: Candidate, trial: Trial, attempt: Try, /) -> Reason | None:
+    def parts(self, candidate: Candidate, /) -> Sequence[Candidate]:
+        """The stub alone."""
+        (stub,) = (one for one in candidate.spots if one.edit.replacement)
+        return [alone([stub], candidate.kind)]
+
+    def fault(self, _: Candidate, trial: Trial, parts: Sequence[Trial], /) -> Reason | None:
         """What only was below the feature must be missed by no other test."""
-        spots = [one for one in candidate.spots if one.edit.replacement]
-        alone = await attempt(_only(candidate, spots[0]))
-        return None if set(trial.failing) <= set(alone.failing) else "not_exclusive"
-
-
-def _only(candidate: Candidate, spot: Spot) -> Candidate:
-    return Candidate(
-        path=spot.path, source=spot.source, edit=spot.edit, operator=spot.operator,
-        version=spot.version, tier=candidate.tier, kind=candidate.kind, function=spot.function,
-    )  # fmt: skip
+        (stub,) = parts
+        return None if set(trial.failing) <= set(stub.failing) else "not_exclusive"
 
 
 def _stubbing(language: str) -> Operator | None:

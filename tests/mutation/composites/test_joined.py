@@ -7,16 +7,15 @@ import pytest
 from codegym.errors import NotFoundError, UsageError
 from codegym.mutation import is_composite, load_composites
 from codegym.mutation.composites.calls import Calls
-from codegym.mutation.composites.joining import apart, parts, without_each
+from codegym.mutation.composites.joining import apart, each_alone, without_each
 from codegym.syntax import parse
 
 
-async def let_through(composite, ground, attempt, most=120):
+async def let_through(composite, ground, project, most=120):
     """What becomes a task of a composite's first proposals, and why others do not."""
     taken, fallen = [], []
     for one in islice(composite.propose(ground), most):
-        trial = await attempt(one)
-        reason = trial.reason or await composite.fault(one, trial, attempt)
+        reason, trial = await project.verdict(composite, one)
         (fallen if reason else taken).append((one, reason or trial))
     return taken, fallen
 
@@ -24,12 +23,12 @@ async def let_through(composite, ground, attempt, most=120):
 async def test_a_pair_is_noticed_by_fewer_tests_than_either_edit(project):
     ground = await project.ground()
     (pair,) = load_composites(["pair"], ["FixTests"])
-    taken, fallen = await let_through(pair, ground, project.attempt)
+    taken, fallen = await let_through(pair, ground, project)
     assert taken
     assert {reason for _, reason in fallen} <= {"not_harder", "survived", "all_tests_fail"}
     for one, trial in taken:
         assert (one.order, len(one.functions), len(one.spots)) == (2, 1, 2)
-        for part in parts(one):
+        for part in each_alone(one):
             single = await project.attempt(part)
             assert set(trial.failing) < set(single.failing)
 
@@ -37,7 +36,7 @@ async def test_a_pair_is_noticed_by_fewer_tests_than_either_edit(project):
 async def test_each_of_linked_faults_is_needed(project):
     ground = await project.ground(most=4)
     (linked,) = load_composites(["composite.linked"], ["FixTests"])
-    taken, fallen = await let_through(linked, ground, project.attempt)
+    taken, fallen = await let_through(linked, ground, project)
     assert {one.order for one, _ in taken} == {2, 3, 4}
     assert {len(one.files) for one, _ in taken} == {1, 2}
     assert "not_needed" in {reason for _, reason in fallen}
@@ -71,7 +70,7 @@ async def test_edits_that_touch_are_not_joined(project):
     assert not apart([singles[0], singles[0]])
     for one in load_composites(["pair", "linked"], ["FixTests"]):
         for each in islice(one.propose(ground), 60):
-            assert apart(list(parts(each)))
+            assert apart(list(each_alone(each)))
 
 
 CALLERS = {

@@ -12,6 +12,7 @@ from codegym.mutation.composites import Calls, Ground
 from codegym.mutation.composites.joining import alone
 from codegym.mutation.composites.lines import line_edits, taken_back
 from codegym.mutation.equivalence import same_code
+from codegym.mutation.trial import Trial
 from codegym.syntax import apply_edits, parse, reparse
 from codegym.types import Change, File, Task
 
@@ -89,21 +90,22 @@ async def test_an_interface_drifts_where_both_sides_are_needed(project):
     drift = COMPOSITES["composite.drift"]
     taken = 0
     for one in drift.propose(ground):
-        trial = await project.attempt(sound(one))
-        if not trial.reason and not await drift.fault(one, trial, project.attempt):
+        reason, _ = await project.verdict(drift, sound(one))
+        if reason is None:
             taken += 1
             assert (await project.attempt(alone(one.spots[:1], one.kind))).failing
     assert taken
 
 
-async def test_the_halves_of_a_drift_that_tests_do_not_notice(project):
+def test_the_halves_of_a_drift_that_tests_do_not_notice():
     """A user that no test runs is no part of what is to be repaired."""
-    one = next(iter(COMPOSITES["composite.drift"].propose(ground_of({"f": USERS["python"]}))))
-
-    async def unnoticed(_):
-        return SimpleNamespace(failing=())
-
-    assert await COMPOSITES["composite.drift"].fault(one, None, unnoticed) == "not_needed"
+    drift = COMPOSITES["composite.drift"]
+    one = next(iter(drift.propose(ground_of({"f": USERS["python"]}))))
+    noticed, unnoticed = Trial(failing=("t",)), Trial("survived")
+    assert len(drift.parts(one)) == 2
+    assert drift.fault(one, noticed, [noticed, noticed]) is None
+    for parts in ([noticed, unnoticed], [unnoticed, noticed]):
+        assert drift.fault(one, noticed, parts) == "not_needed"
 
 
 async def test_a_mask_hides_where_the_error_was_raised(project):
@@ -111,8 +113,7 @@ async def test_a_mask_hides_where_the_error_was_raised(project):
     mask = COMPOSITES["composite.mask"]
     verdicts = set()
     for one in mask.propose(ground):
-        trial = await project.attempt(sound(one))
-        reason = trial.reason or await mask.fault(one, trial, project.attempt)
+        reason, trial = await project.verdict(mask, sound(one))
         verdicts.add(reason)
         if reason is None:
             assert b"except Exception:" in b"".join(one.mutants.values())
@@ -170,9 +171,9 @@ async def test_a_feature_goes_with_what_only_it_needed(feature):
     for gone in (b"_words", b"_longest", b"What only summary", b"the longest"):
         assert gone not in left
     assert b"def shared" in left
-    trial = await made.attempt(one)
+    reason, trial = await made.verdict(subtree, one)
     assert trial.failing == ("test_all.py::test_summary",)
-    assert await subtree.fault(one, trial, made.attempt) is None
+    assert reason is None
 
 
 @pytest.mark.parametrize(
@@ -189,9 +190,11 @@ async def test_what_a_test_names_stays(make_project, use):
 
 async def test_a_subtree_that_others_miss_is_not_exclusive(feature):
     made, ground = feature
-    (one,) = COMPOSITES["composite.subtree"].propose(ground)
+    subtree = COMPOSITES["composite.subtree"]
+    (one,) = subtree.propose(ground)
+    parts = [await made.attempt(part) for part in subtree.parts(one)]
     trial = replace(await made.attempt(one), failing=("test_all.py::test_other",))
-    assert await COMPOSITES["composite.subtree"].fault(one, trial, made.attempt) == "not_exclusive"
+    assert subtree.fault(one, trial, parts) == "not_exclusive"
 
 
 SOURCE = b"def f(a):\n    return a + 1\n\n\ndef g(a):\n    return f(a) * 2\n"
