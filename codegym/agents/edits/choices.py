@@ -7,6 +7,7 @@ here knows which edit that is.
 from __future__ import annotations
 
 import math
+import threading
 from collections import Counter
 from collections.abc import Mapping
 from functools import cache
@@ -22,6 +23,8 @@ Counts = Mapping[str, Mapping[int, tuple[int, int]]]
 Heat = Mapping[str, Mapping[int, float]]
 #: So often are operators asked that draw one of several replacements.
 _DRAWS = 4
+#: Compiled queries are shared by threads, and bear only one at a time.
+_alone = threading.Lock()
 
 
 def heat_of(counts: Counts, failing: int) -> Heat:
@@ -58,9 +61,10 @@ def choices(files: Mapping[str, Parsed], heat: Heat, limit: int) -> tuple[Candid
         return ()
     operators = _operators(next(iter(suspects.values())).language)
     found: dict[tuple[str, Edit], Candidate] = {}
-    for draw in range(_DRAWS):
-        for one in find_candidates(suspects, operators, draw):
-            found.setdefault((one.path, one.edit), one)
+    with _alone:
+        for draw in range(_DRAWS):
+            for one in find_candidates(suspects, operators, draw):
+                found.setdefault((one.path, one.edit), one)
     turns: Counter[tuple[float, str]] = Counter()
     ranked = []
     for place, key in enumerate(sorted(found)):
