@@ -1,9 +1,10 @@
 """New tasks from those at the frontier: other faults in the same places.
 
-A learner that sometimes solves a task is given its neighbours: edits of the function that the task
+A learner that sometimes solves a task is given its neighbours: edits of the functions that the task
 is about, no milder than the task's own; of what it always solves, stronger ones; of what it never
-solves, milder ones. The odds are those of Frontier Learning (arXiv:2609.35426), where a buffer
-without mutation ended at half the score.
+solves, milder ones. The same task comes back with a knob turned, too: told in more detail, say, of
+what is never solved ("hint up"), in less of what always is; that costs no run. The odds are those
+of Frontier Learning (arXiv:2609.35426), where a buffer without mutation ended at half the score.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from unidiff.patch import PatchSet
 
 from codegym.curriculum.outcomes import Outcome
 from codegym.mutation.candidates import Candidate
+from codegym.mutation.knobs import Step, turned
 from codegym.types import Task
 
 #: Chance that a task is taken as a parent: its outcomes differ, it is always solved, or never.
@@ -24,6 +26,8 @@ INFORMATIVE: Final = 0.4
 EASY: Final = 0.25
 HARD: Final = 0.02
 _LATEST: Final = 8
+_EASIER: Final[Step] = "easier"
+_HARDER: Final[Step] = "harder"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,23 +38,25 @@ class Parent:
         task_id: Its ``instance_id``.
         environment: Its environment.
         paths: The files that it is about.
-        function: The function that it is about, or None where that is not known.
+        functions: The functions that it is about, or None where they are not known.
         least: The least tier of its children's operators.
         most: The most.
         weight: Chance that it is taken.
+        step: How its knobs are to be turned, or None.
     """
 
     task_id: str
     environment: str
     paths: frozenset[str]
-    function: str | None
+    functions: frozenset[str] | None
     least: int
     most: int
     weight: float
+    step: Step | None = None
 
     def admits(self, path: str, function: str, tier: int) -> bool:
         """Whether an edit of a place, by an operator of a tier, would be a child of it."""
-        here = path in self.paths and self.function in {None, function}
+        here = path in self.paths and (self.functions is None or function in self.functions)
         return here and self.least <= tier <= self.most
 
 
@@ -92,6 +98,17 @@ def adopted(made: Iterable[Task], chosen: Sequence[Parent], known: Container[str
     return new
 
 
+def knobs_turned(
+    tasks: Iterable[Task], chosen: Sequence[Parent], known: Container[str]
+) -> list[Task]:
+    """Of parents that are always or never solved, the same task by one knob harder or easier."""
+    steps = {one.task_id: one.step for one in chosen}
+    made = [
+        turned(task, step) for task in tasks if (step := steps.get(task.instance_id)) is not None
+    ]
+    return [one for one in made if one is not None and one.instance_id not in known]
+
+
 def _first(chosen: Sequence[Parent], path: str, function: str, tier: int) -> Parent | None:
     return next((one for one in chosen if one.admits(path, function, tier)), None)
 
@@ -99,21 +116,29 @@ def _first(chosen: Sequence[Parent], path: str, function: str, tier: int) -> Par
 def _parent(task: Task, seen: Sequence[Outcome]) -> Parent:
     solved, total = sum(one.solved for one in seen), sum(one.episodes for one in seen)
     tier = _tier(task)
-    least, most, weight = tier, 99, INFORMATIVE
+    least, most, weight, step = tier, 99, INFORMATIVE, None
     if solved == total:
-        least, weight = tier + 1, EASY
+        least, weight, step = tier + 1, EASY, _HARDER
     elif solved == 0:
-        least, most, weight = 0, tier, HARD
-    function = task.provenance.get("function")
+        least, most, weight, step = 0, tier, HARD, _EASIER
     return Parent(
         task_id=task.instance_id,
         environment=task.environment,
         paths=frozenset(file.path for file in PatchSet(task.patch)),
-        function=function if isinstance(function, str) else None,
+        functions=_functions(task),
         least=least,
         most=most,
         weight=weight,
+        step=step,
     )
+
+
+def _functions(task: Task) -> frozenset[str] | None:
+    first = task.provenance.get("function")
+    if not isinstance(first, str):
+        return None
+    named = (span.get("function") for span in task.provenance.get("spans", ()))
+    return frozenset({first, *(name for name in named if isinstance(name, str))})
 
 
 def _tier(task: Task) -> int:

@@ -59,7 +59,10 @@ def operator_of(task: Task) -> str:
 
 
 def order_of(task: Task) -> int:
-    """How many edits a task has to undo, >= 1."""
+    """How many faults a task has to undo, >= 1."""
+    order = task.provenance.get("order")
+    if type(order) is int and order >= 1:
+        return order
     spans = task.provenance.get("spans")
     return max(len(spans), 1) if isinstance(spans, list | tuple) else 1
 

@@ -12,6 +12,7 @@ import copy
 import hashlib
 import time
 from collections.abc import Coroutine, Sequence
+from dataclasses import replace
 
 from codegym.envs import boxes, kinds, network
 from codegym.envs.actions import Malformed, parse
@@ -25,6 +26,7 @@ from codegym.grading.grader import run_tests
 from codegym.grading.setting import Ready, Setting
 from codegym.network.ways import Keeping, Way
 from codegym.sandbox.base import Sandbox
+from codegym.tasks.knobs import Knobs
 from codegym.types import (
     Action,
     Attestation,
@@ -168,9 +170,8 @@ class Episode:
         options, self._ready = self.options, ready
         protected, tools = ready.environment.edits.protected, tuple(options.toolbox.tools)
         instruction = kinds.instruction(ready.task, tools, protected, ready.prepared.features)
-        self._log = Log.begin(
-            task.instance_id, seed, instruction, options.max_steps, options.max_output_chars
-        )
+        steps = Knobs.of(task).steps_of(options.max_steps)
+        self._log = Log.begin(task.instance_id, seed, instruction, steps, options.max_output_chars)
         self._started = time.monotonic()
         return self._log.first
 
@@ -298,7 +299,9 @@ class Episode:
         ready, options = self._known(), self.options
 
         async def run(ids: Sequence[str], timeout_sec: float) -> Sequence[TestOutcome]:
-            return await run_tests(box, ready, ids, timeout_sec=timeout_sec)
+            outcomes = await run_tests(box, ready, ids, timeout_sec=timeout_sec)
+            told = Knobs.of(ready.task).tracebacks
+            return outcomes if told else [replace(one, message="") for one in outcomes]
 
         return Workbench(
             box,
@@ -315,7 +318,7 @@ class Episode:
     async def _settle(self, box: Sandbox, *, submitted: bool) -> StepResult:
         """End the episode where it is to end; reward the step."""
         elapsed_sec = time.monotonic() - self._started
-        out_of_steps = len(self._log.turns) >= self.options.max_steps
+        out_of_steps = len(self._log.turns) >= self._log.max_steps
         truncated = out_of_steps or elapsed_sec >= self.options.max_episode_sec
         if self._way is not None:
             await network.check(self._way, ended=submitted or truncated)

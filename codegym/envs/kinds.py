@@ -10,6 +10,7 @@ from codegym.envs import hiding
 from codegym.envs.text import cut_middle
 from codegym.errors import NotFoundError, UsageError
 from codegym.tasks import Joined, TaskFile
+from codegym.tasks.knobs import knob_problem
 from codegym.types import WORKSPACE, Kind, Task, TaskSource
 
 #: Follows each row's own kind; the id ``CodeGym/Tasks-v0``.
@@ -139,7 +140,7 @@ def obstacle(task: Task, kind: str) -> str:
     presented = task.kind if kind == BY_ROW else kind
     if presented not in PRESENTATIONS:
         return f"this version has no kind {presented!r}"
-    return PRESENTATIONS[presented].obstacle(task)
+    return knob_problem(task) or PRESENTATIONS[presented].obstacle(task)
 
 
 def present(task: Task, kind: str) -> Task:

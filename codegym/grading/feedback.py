@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from codegym.tasks.knobs import Knobs
 from codegym.types import Grade, Refusal, Tampering, Task, TestOutcome
 
 MAX_CHARS = 1500
@@ -36,7 +37,8 @@ def feedback(grade: Grade, task: Task, note: str = "") -> str:
     if note:
         parts.append(note)
     if failed:
-        parts.append(_failure(failed[0], quote=not task.hidden))
+        told = not task.hidden and Knobs.of(task).tracebacks
+        parts.append(_failure(failed[0], quote=told))
     elif not grade.solved and not grade.tampering:
         parts.append("All tests you can see pass, but other checks failed.")
     if grade.refused:

@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 from pools import make_task
 
-from codegym.curriculum.evolution import EASY, HARD, INFORMATIVE, adopted, choose, parents
+from codegym.curriculum.evolution import (
+    EASY,
+    HARD,
+    INFORMATIVE,
+    adopted,
+    choose,
+    knobs_turned,
+    parents,
+)
 from codegym.curriculum.outcomes import Outcome
 
 PATCH = "--- a/src/one.py\n+++ b/src/one.py\n@@ -1 +1 @@\n-a\n+b\n"
@@ -39,6 +47,36 @@ def test_latest_outcomes_decide_how_likely_a_parent_is_and_how_strong_its_childr
     assert easy.admits("src/one.py", "g", 3)
     assert hard.admits("src/one.py", "h", 1)
     assert not hard.admits("src/one.py", "h", 3)
+
+
+def test_all_functions_of_a_task_of_several_edits_have_children():
+    spans = [{"path": "src/one.py", "function": name} for name in ("f", "k")]
+    task = replace(TASKS[0], provenance={"function": "f", "spans": spans})
+    (parent,) = parents([task], SEEN)
+    assert parent.admits("src/one.py", "f", 2)
+    assert parent.admits("src/one.py", "k", 2)
+    assert not parent.admits("src/one.py", "g", 2)
+
+
+def test_what_is_never_solved_is_told_in_more_detail_and_what_always_is_in_less():
+    texts = {"low": "a", "medium": "bb", "high": "ccc"}
+    tasks = [
+        replace(
+            one,
+            provenance={**one.provenance, "statements": texts},
+            features={**one.features, "detail": 2},
+            problem_statement="bb",
+        )
+        for one in TASKS
+    ]
+    chosen = parents(tasks, SEEN)
+    easier, harder = sorted(
+        knobs_turned(tasks, chosen, set()), key=lambda one: one.features["detail"], reverse=True
+    )
+    assert (easier.provenance["parent"], easier.problem_statement) == ("task-2", "ccc")
+    assert (harder.provenance["parent"], harder.problem_statement) == ("task-1", "a")
+    assert knobs_turned(tasks, chosen, {easier.instance_id, harder.instance_id}) == []
+    assert knobs_turned(tasks, [one for one in chosen if one.task_id == "task-0"], set()) == []
 
 
 def test_a_task_of_no_known_function_has_children_anywhere_in_its_files():

@@ -65,7 +65,8 @@ def evolve(
     """Make new tasks where the learner is: other faults in the functions of tasks it was given.
 
     Most come from tasks that are sometimes solved; from tasks always solved come harder ones, from
-    tasks never solved, rarely, milder ones. Name the packs in the spec's `pool.tasks` to have them
+    tasks never solved, rarely, milder ones; such tasks also come back told in less detail, or in
+    more. Name the packs in the spec's `pool.tasks` to have them
     drawn; what was learned so far stays.
     """
     import numpy as np
@@ -118,7 +119,7 @@ async def _of_environment(
     seed: int,
 ) -> Evolved:
     from codegym import mutation
-    from codegym.curriculum.evolution import adopted, near
+    from codegym.curriculum.evolution import adopted, knobs_turned, near
     from codegym.tasks import sources
 
     home, folder = sources.environment(name), place / f"{name}-evolved"
@@ -135,7 +136,8 @@ async def _of_environment(
         only=near(chosen),
         progress=steps,
     )
-    new = adopted(made.tasks, chosen, {task.instance_id for task in there})
+    ids = {task.instance_id for task in there}
+    new = [*adopted(made.tasks, chosen, ids), *knobs_turned(curriculum, chosen, ids)]
     if new:
         folder.parent.mkdir(parents=True, exist_ok=True)
         mutation.pack(folder, home, replace(made, tasks=tuple(new)))
