@@ -127,6 +127,7 @@ def load_model(folder: Path, device: torch.device, dtype: torch.dtype) -> PreTra
         UnavailableError: It does not fit into the device's memory, or ``peft`` is missing.
     """
     import torch
+    from safetensors import SafetensorError
 
     try:
         with _quiet():
@@ -137,7 +138,7 @@ def load_model(folder: Path, device: torch.device, dtype: torch.dtype) -> PreTra
             f"{folder} does not fit into the memory of {device} ({_line(error)})",
             "Use a smaller model, dtype=bfloat16, or device=cpu",
         ) from error
-    except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
         raise DataError(folder, f"no causal model can be read ({_line(error)})") from error
 
 

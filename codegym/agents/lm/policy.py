@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 FULL = "context full"
 #: Older outputs are left out by so many turns at once, so that sequences do not end at every turn.
 _STEP = 4
-#: A new sequence takes at most this share of what fits, where leaving out more can achieve it.
-_SHARE = 0.75
+#: The outputs that stay take at most this share of the room there is for outputs.
+_SHARE = 0.6
 
 
 class VersionedEngine(Engine, Protocol):
@@ -123,22 +123,24 @@ class TokenPolicy:
         if len(prompt) <= room:
             return prompt, ""
         turns = len(history.turns)
-        tried = {}
-        for elided in [*range(_STEP, turns, _STEP), turns]:
-            tried[elided] = renderer.begin(history, elided=elided)
-            if len(tried[elided]) <= _SHARE * room:
-                break
-        fitting = [elided for elided, ids in tried.items() if len(ids) <= room]
-        if fitting:
-            elided = fitting[-1]
-            said = f"{FULL}: output of the {elided} oldest turns left out, a new sequence begins"
-            return tried[elided], said
         if not turns:
             raise UsageError(
                 f"the task itself, {len(prompt)} tokens, does not fit into {room} "
                 "(context_tokens less max_tokens); use a model with a longer context or fewer tools"
             )
-        return None, f"{FULL}: nothing more could be left out; submitted"
+        shortest = renderer.begin(history, elided=turns)
+        if len(shortest) > room:
+            return None, f"{FULL}: nothing more could be left out; submitted"
+        elided, prompt = turns, shortest
+        # What is left free is for the turns to come: a new sequence at every turn helps nobody.
+        enough = len(shortest) + _SHARE * (room - len(shortest))
+        for count in sorted({*range(_STEP, turns, _STEP), turns - 1} - {0}):
+            longer = renderer.begin(history, elided=count)
+            if len(longer) <= (enough if count < turns - 1 else room):
+                elided, prompt = count, longer
+                break
+        said = f"{FULL}: output of the {elided} oldest turns left out, a new sequence begins"
+        return prompt, said
 
     def _room(self) -> int:
         """Most tokens of a prompt."""
