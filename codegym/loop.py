@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import aclosing, asynccontextmanager, suppress
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -15,10 +15,10 @@ import codegym
 from codegym.agents import load_policy
 from codegym.agents.load import charge, closing, pinned_options
 from codegym.agents.replay import Replay
-from codegym.envs.kinds import choose_rows, present
+from codegym.envs.kinds import choose_rows
 from codegym.envs.options import EpisodeOptions
 from codegym.envs.rollouts import Rollouts
-from codegym.errors import TaskError
+from codegym.envs.stage import Stage, images_of, open_stage
 from codegym.grading.setting import Setting
 from codegym.registration import resolve
 from codegym.runs import EpisodeRecord, Pins, RunFolder, Summary, open_run, summarize
@@ -58,8 +58,15 @@ class Watcher:
         """An episode ended."""
 
 
-async def run(config: RunConfig, watcher: Watcher | None = None) -> Summary:
+async def run(
+    config: RunConfig, watcher: Watcher | None = None, stage: Stage | None = None
+) -> Summary:
     """Play a policy on tasks, into a folder; go on where an earlier start was stopped.
+
+    Args:
+        config: What to run.
+        watcher: Told how it goes.
+        stage: Where episodes are played; None: in sandboxes of this process.
 
     Raises:
         UsageError: An option that cannot be used, or a folder of another run.
@@ -74,8 +81,8 @@ async def run(config: RunConfig, watcher: Watcher | None = None) -> Summary:
     replayed = open_run(policy.folder) if isinstance(policy, Replay) else None
 
     # Sandboxes come from a backend. A setting makes tasks ready in them, and grades in fresh ones.
-    async with closing(policy), open_setting(config.sandbox, watcher.note) as setting:
-        images = await make_images(source, setting, config.options.kind)
+    async with closing(policy), open_stage(config.sandbox, watcher.note, stage) as place:
+        images = await images_of(source, place, config.options.kind)
 
         # Whatever would make this another run is pinned; the folder refuses to go on with another.
         pins = pin(config, source, policy, images)
@@ -84,7 +91,7 @@ async def run(config: RunConfig, watcher: Watcher | None = None) -> Summary:
                 watcher.note("starting the egress proxy")
                 await asyncio.to_thread(reachable.prepare)
             rollouts = Rollouts(
-                setting,
+                place,
                 source,
                 config.options,
                 workers=config.workers,
@@ -112,16 +119,6 @@ async def open_setting(sandbox: str, note: Callable[[str], None]) -> AsyncIterat
         yield setting
     finally:
         await setting.close()
-
-
-async def make_images(source: TaskSource, setting: Setting, kind: str) -> dict[str, Image]:
-    """The image of each environment, made where it is not in the cache."""
-    images: dict[str, Image] = {}
-    for task in source:
-        if task.environment not in images:
-            with suppress(TaskError):  # a broken task is told of when it is played
-                images[task.environment] = (await setting.ready(present(task, kind))).image
-    return images
 
 
 def pin(config: RunConfig, source: TaskSource, policy: Policy, images: Mapping[str, Image]) -> Pins:

@@ -9,9 +9,9 @@ from dataclasses import replace
 from codegym.envs.asking import ask
 from codegym.envs.boxes import ATTEMPTS
 from codegym.envs.checkpoint import Checkpoint
-from codegym.envs.episode import Episode
 from codegym.envs.jobs import Job
 from codegym.envs.options import EpisodeOptions
+from codegym.envs.stage import Played, Stage, stage_of
 from codegym.errors import PolicyError, SandboxError, TaskError
 from codegym.grading.setting import Setting
 from codegym.network.ways import Keeping
@@ -42,13 +42,13 @@ class Attempt:
 
     def __init__(
         self,
-        setting: Setting,
+        place: Setting | Stage,
         options: EpisodeOptions,
         policy: Policy,
         job: Job,
         listener: Listener,
     ) -> None:
-        self._setting, self._options = setting, options
+        self._stage, self._options = stage_of(place), options
         self._policy, self._job, self._listener = policy, job, listener
         self._began, self._reset_sec = time.monotonic(), 0.0
 
@@ -63,7 +63,7 @@ class Attempt:
 
     async def _once(self, checkpoint: Checkpoint | None, checkpoint_sec: float) -> EpisodeResult:
         keeping = self._listener.keeping(self._job)
-        episode = Episode(self._setting, self._options, keeping)
+        episode = self._stage.episode(self._options, keeping)
         try:
             await self._begin(episode, checkpoint)
             await self._turns(episode, checkpoint_sec)
@@ -78,7 +78,7 @@ class Attempt:
             with contextlib.suppress(SandboxError):
                 await episode.close()
 
-    async def _begin(self, episode: Episode, checkpoint: Checkpoint | None) -> None:
+    async def _begin(self, episode: Played, checkpoint: Checkpoint | None) -> None:
         job, began = self._job, time.monotonic()
         if checkpoint is None:
             await episode.reset(job.task, seed=job.seed)
@@ -95,7 +95,7 @@ class Attempt:
             len(history.turns),
         )
 
-    async def _turns(self, episode: Episode, checkpoint_sec: float) -> None:
+    async def _turns(self, episode: Played, checkpoint_sec: float) -> None:
         due = time.monotonic() + checkpoint_sec
         while not episode.ended:
             action = await ask(self._policy, episode.history, episode.left_sec)
@@ -108,7 +108,7 @@ class Attempt:
                     self._listener.on_checkpoint(self._job.index, await episode.checkpoint())
                 due = time.monotonic() + checkpoint_sec
 
-    def _result(self, episode: Episode) -> EpisodeResult:
+    def _result(self, episode: Played) -> EpisodeResult:
         trajectory = episode.trajectory(self._policy.version)
         return EpisodeResult(
             index=self._job.index,

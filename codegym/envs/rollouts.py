@@ -12,6 +12,7 @@ from codegym.envs.attempt import Attempt, Listener
 from codegym.envs.checkpoint import Checkpoint
 from codegym.envs.jobs import Job, jobs
 from codegym.envs.options import EpisodeOptions
+from codegym.envs.stage import Stage, stage_of
 from codegym.errors import UsageError
 from codegym.grading.setting import Setting
 from codegym.types import EpisodeResult, Policy, TaskSource
@@ -24,7 +25,7 @@ class Rollouts:
     and seed follow from ``seed`` and ``index`` alone, however many workers there are.
 
     Args:
-        setting: Of the running event loop.
+        place: A setting of the running event loop, or a stage elsewhere.
         source: The tasks.
         options: How each episode is played.
         workers: Episodes at once, >= 1.
@@ -41,7 +42,7 @@ class Rollouts:
 
     def __init__(
         self,
-        setting: Setting,
+        place: Setting | Stage,
         source: TaskSource,
         options: EpisodeOptions | None = None,
         *,
@@ -60,7 +61,7 @@ class Rollouts:
         if draws is not None and draws < 0:
             raise UsageError(f"draws: must be at least 0, got {draws}")
         self.options = options or EpisodeOptions()
-        self._setting = setting
+        self._stage = stage_of(place)
         self._source = kinds.choose_rows(source, self.options.kind)
         self._workers, self._seed, self._draws = workers, seed, draws
         self._done, self._checkpoints = done, checkpoints or {}
@@ -106,7 +107,7 @@ class Rollouts:
             raise UsageError(f"samples: must be at least 1, got {samples}")
         groups = _Groups(self._source)
         pending = jobs(self._source, samples, seed=self._seed, draws=self._draws, done=self._done)
-        ahead = _Ahead(self._setting, self.options.kind, pending, groups)
+        ahead = _Ahead(self._stage, self.options.kind, pending, groups)
         results: asyncio.Queue[EpisodeResult] = asyncio.Queue(maxsize=self._workers)
         quarantine: dict[str, str] = {}
         workers = [
@@ -129,7 +130,7 @@ class Rollouts:
         quarantine: dict[str, str],
     ) -> None:
         while (job := ahead.take()) is not None:
-            attempt = Attempt(self._setting, self.options, policy, job, self._listener)
+            attempt = Attempt(self._stage, self.options, policy, job, self._listener)
             problem = quarantine.get(job.task.instance_id)
             if problem is None:
                 result = await attempt.play(
@@ -172,10 +173,8 @@ class _Groups:
 class _Ahead:
     """Hands out jobs; the next one's task is being made ready while others are played."""
 
-    def __init__(
-        self, setting: Setting, kind: str, pending: Iterator[Job], groups: _Groups
-    ) -> None:
-        self._setting, self._kind = setting, kind
+    def __init__(self, stage: Stage, kind: str, pending: Iterator[Job], groups: _Groups) -> None:
+        self._stage, self._kind = stage, kind
         self._pending, self._groups = pending, groups
         self._next = self._draw()
 
@@ -185,7 +184,7 @@ class _Ahead:
         if job is not None:
             self._next = self._draw()
             if self._next is not None and self._next.group != job.group:
-                self._setting.ahead(kinds.present(self._next.task, self._kind))
+                self._stage.ahead(kinds.present(self._next.task, self._kind))
         return job
 
     def _draw(self) -> Job | None:
