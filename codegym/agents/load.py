@@ -18,6 +18,7 @@ BUILTIN: Mapping[str, str] = {
     "scripted": "codegym.agents.scripted:Scripted",
     "random_edit": "codegym.agents.random_edit:RandomEdit",
     "unigram": "codegym.agents.unigram:Unigram",
+    "pointer": "codegym.integrations.sb3.acting:Pointer",
     "chat": "codegym.agents.chat:Chat",
     "hf": "codegym.agents.lm:LanguageModel",
 }
@@ -25,6 +26,7 @@ BUILTIN: Mapping[str, str] = {
 #: Policies with a short form ``NAME:VALUE``, and the option that the value is for.
 SHORT_FORMS: Mapping[str, str] = {
     "replay": "run", "scripted": "path", "chat": "model", "hf": "model",
+    "unigram": "learn_from", "pointer": "run",
 }  # fmt: skip
 
 
@@ -98,7 +100,8 @@ def load_policy(name: str, source: TaskSource, options: Mapping[str, str] | None
 
     Args:
         name: A built-in name, ``scripted:PATH``, ``replay:RUN`` (or ``replay:RUN#EPISODE``),
-            ``chat:MODEL``, ``hf:PATH_OR_NAME``, a plug-in's name, or ``module:attr``.
+            ``unigram:SOURCE``, ``pointer:RUN``, ``chat:MODEL``, ``hf:PATH_OR_NAME``, a plug-in's
+            name, or ``module:attr``.
         source: The tasks it will be given; only a ``Sighted`` policy looks at them.
         options: Its options as text, validated by its own dataclass.
 

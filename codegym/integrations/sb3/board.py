@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,6 +26,9 @@ from codegym.syntax import Parsed
 from codegym.types import WORKSPACE, Change, Manifest, RecordingRunner, Task
 from codegym.version import __version__
 
+Cells = NDArray[np.float32]
+Observed = dict[str, Cells]
+
 _RECORD = "heat.json"
 _VERSION = "1"
 
@@ -43,7 +46,7 @@ class Board:
 
     ready: Ready
     edits: tuple[Candidate, ...]
-    cells: NDArray[np.float32]
+    cells: Cells
     heat: Heat
 
     @property
@@ -105,9 +108,27 @@ def _laid(ready: Ready, files: Mapping[str, Parsed], heat: Heat, limit: int) -> 
     edits = choices(files, heat, limit)
     if not edits:
         raise TaskError(ready.task.instance_id, "no operator finds an edit in its sources")
+    return Board(ready, edits, cells_of(edits, heat, limit), heat)
+
+
+def cells_of(edits: Sequence[Candidate], heat: Heat, limit: int) -> Cells:
+    """What is seen of edits, shape ``(limit, WIDTH)``, 0 to 1."""
     cells = np.zeros((limit, WIDTH), np.float32)
     cells[: len(edits)] = features(edits, heat) / BUCKETS
-    return Board(ready, edits, cells, heat)
+    return cells
+
+
+def observed(cells: Cells, tried: Iterable[int], spent: float) -> Observed:
+    """An observation: edits that were tried are seen no more.
+
+    Args:
+        cells: Of all edits.
+        tried: Numbers of some.
+        spent: The share of attempts that were made.
+    """
+    left = cells.copy()
+    left[list(tried)] = 0.0
+    return {"cand": left, "left": np.array([max(0.0, 1.0 - spent)], np.float32)}
 
 
 async def _heat(setting: Setting, ready: Ready, files: frozenset[str], store: LayerStore) -> Heat:

@@ -15,13 +15,12 @@ from codegym.agents.edits.context import WIDTH
 from codegym.envs.gym_env import choose, task_id_of
 from codegym.envs.session import Session
 from codegym.errors import SandboxError, TaskError, UsageError
-from codegym.integrations.sb3.board import Board, Boards
+from codegym.integrations.sb3.board import Board, Boards, Observed, observed
 from codegym.integrations.sb3.marking import Marker
 from codegym.registration import resolve
 from codegym.store.memo import ScoreMemo
 from codegym.types import EpisodeResult, Grade, Observation, Task, TaskSource, Trajectory
 
-Observed = dict[str, NDArray[np.float32]]
 Mask = NDArray[np.bool_]
 
 
@@ -176,10 +175,7 @@ class CandidateEdits(gym.Env[Observed, np.int64]):
         self.tasks.observe([EpisodeResult(0, task, happened, Grade(score), score)])
 
     def _observation(self) -> Observed:
-        cells = self._running.cells.copy()
-        cells[list(self._tried)] = 0.0
-        left = np.array([1.0 - self._made / self.attempts], np.float32)
-        return {"cand": cells, "left": left.clip(0.0, 1.0)}
+        return observed(self._running.cells, self._tried, self._made / self.attempts)
 
     def _info(self, score: float = 0.0, fault: str = "") -> dict[str, Any]:
         return {
