@@ -17,6 +17,7 @@ from codegym.mutation.candidates import Candidate
 from codegym.mutation.confirm import confirm
 from codegym.mutation.rows import GENERATOR_VERSION
 from codegym.mutation.screening import Screen, effect_of
+from codegym.mutation.switched.looking import UNBUILT
 from codegym.mutation.trial import Reason, Trial, are_most
 from codegym.mutation.warm.stage import Seen, Stage
 from codegym.store import LayerStore
@@ -133,6 +134,8 @@ class Trying:
         look = seen.look
         if look is None:
             return None
+        if look.why == UNBUILT:
+            return "collection_error"
         if look.ended != "ran":
             return "timed_out" if look.ended == "timed_out" else "crashed"
         if not look.failed:

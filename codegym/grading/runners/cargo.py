@@ -8,10 +8,11 @@ Documentation's tests are not run.
 
 from __future__ import annotations
 
-from codegym.grading.runners.programs import ProgramRunner
+from codegym.grading.runners.switched import SwitchedRunner
 
 
-class CargoRunner(ProgramRunner):
+class CargoRunner(SwitchedRunner):
     """The runner named ``cargo``; works with cargo 1.60 and later."""
 
     name = "cargo"
+    apart = True

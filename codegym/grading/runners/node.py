@@ -8,10 +8,10 @@ change all of them and then say anything. So the assurance is ``report_only``.
 
 from __future__ import annotations
 
-from codegym.grading.runners.programs import ProgramRunner
+from codegym.grading.runners.switched import SwitchedRunner
 
 
-class NodeRunner(ProgramRunner):
+class NodeRunner(SwitchedRunner):
     """The runner named ``node``; works with node 18.15 and later."""
 
     name = "node"

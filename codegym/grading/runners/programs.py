@@ -15,6 +15,13 @@ from codegym.types import WORKSPACE, Assurance, RunnerCommand, TestOutcome
 
 _FOLDER = "/opt/runner/programs"
 _START = "import sys; sys.path.insert(0, '/opt/runner'); from programs.{tool} import start; start()"
+
+
+def starting(tool: str) -> str:
+    """The program that starts a part of the package inside."""
+    return _START.format(tool=tool)
+
+
 _ENV = {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "0"}
 
 
@@ -67,7 +74,7 @@ class ProgramRunner:
             "command": self._command,
             "reports": self._reports,
         }
-        argv = (python, "-I", "-S", "-B", "-c", _START.format(tool=self.name))
+        argv = (python, "-I", "-S", "-B", "-c", starting(self.name))
         return RunnerCommand(argv, _ENV, json.dumps(request).encode())
 
     def parse(self, report: bytes) -> list[TestOutcome]:

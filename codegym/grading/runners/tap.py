@@ -7,10 +7,10 @@ assurance is ``report_only``.
 
 from __future__ import annotations
 
-from codegym.grading.runners.programs import ProgramRunner
+from codegym.grading.runners.switched import SwitchedRunner
 
 
-class TapRunner(ProgramRunner):
+class TapRunner(SwitchedRunner):
     """The runner named ``tap``; reads TAP 12 to 14."""
 
     name = "tap"

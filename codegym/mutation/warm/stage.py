@@ -16,6 +16,7 @@ from codegym.mutation.baseline import Baseline
 from codegym.mutation.candidates import Candidate
 from codegym.mutation.coverage import IMPORT
 from codegym.mutation.screening import Screen
+from codegym.mutation.switched import can_switch, look_at_all
 from codegym.mutation.trial import Reason
 from codegym.mutation.warm.session import Tried, Warmth, look_at
 from codegym.mutation.warm.work import is_in_functions
@@ -142,7 +143,7 @@ class Stage:
             if not (reason or why):
                 batch.baseline = baseline
                 batch.to_try.append((len(batch.seen), tests))
-                left -= sum(warmth.cpu_sec[test] for test in tests)
+                left -= sum(warmth.cpu_sec.get(test, 0.0) for test in tests)
             batch.seen.append(Seen(candidate, reason, None, why))
             if len(batch.to_try) >= size or left < 0 or len(batch.seen) >= 2 * _MOST:
                 break
@@ -151,6 +152,8 @@ class Stage:
     def _cold(self, candidate: Candidate, baseline: Baseline, covering: frozenset[str]) -> str:
         """Why a candidate cannot be tried in a session that has imported the package, or ``""``."""
         warmth = self.warmth(baseline)
+        if baseline is self._screen.baselines[0] and can_switch(baseline):
+            return ""
         if warmth.why or baseline is not self._screen.baselines[0]:
             return "suite"
         if not is_in_functions(candidate):
@@ -169,7 +172,11 @@ class Stage:
         found = self._store.find(key)
         if found is None:
             async with self._free:
-                tried = await look_at(self._setting, batch.baseline, warmth, work)
+                if can_switch(batch.baseline):
+                    candidates = [one for one, _ in work]
+                    tried = await look_at_all(self._setting, batch.baseline, candidates)
+                else:
+                    tried = await look_at(self._setting, batch.baseline, warmth, work)
             found = self._store.publish(key, lambda folder: _write(folder / _RECORD, tried))
             self.counts.looked += sum(one.ended != "cold" for one in tried.looks)
             self.counts.nulls += tried.nulls

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .driving import Ended, Report, Request, Test, frame, main, run, said
+from .driving import Ended, Limit, Report, Request, Test, frame, main, run, said
 
 _ENV = {
     "CARGO_INCREMENTAL": "0",
@@ -21,13 +21,14 @@ _ENV = {
     "RUST_TEST_THREADS": "1",
 }
 _BUILD = ["cargo", "test", "--no-run", "--offline", "--workspace", "--message-format=json"]
+_END = re.compile(r"\ntest result: (?:ok|FAILED)\. .*; finished in [\d.]+s\n\n\Z")
 _PANIC = re.compile(r"^thread '.*' (?:\(\d+\) )?panicked at ", re.MULTILINE)
 
 _OLD_PANIC = re.compile(r"'((?:.|\n)*)', (\S+:\d+:\d+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
-class _Program:
+class Program:
     """A test program: the file that it is of, where it lies, and the folder of its package."""
 
     path: str
@@ -37,15 +38,21 @@ class _Program:
 
 def tool(report: Report) -> None:
     """Build everything, then run each test that is asked for."""
-    request = report.request
-    ended = run(_BUILD, request.root, _ENV)
-    messages = list(_messages(ended.out))
+    ended, messages = build(report.request)
     if ended.status != 0 or ended.overflowed:
         report.broken(".", _compile_error(ended, messages))
         return
-    for program in _programs(request, messages):
-        if request.wants_file(program.path):
+    for program in programs_of(report.request, messages):
+        if report.request.wants_file(program.path):
             report.file(program.path, _tests(report, program))
+
+
+def build(
+    request: Request, env: Mapping[str, str] | None = None
+) -> tuple[Ended, list[dict[str, Any]]]:
+    """Build all test programs: how that ended, and cargo's messages."""
+    ended = run(_BUILD, request.root, {**_ENV, **(env or {})})
+    return ended, list(_messages(ended.out))
 
 
 def _messages(out: str) -> Iterator[dict[str, Any]]:
@@ -58,27 +65,35 @@ def _messages(out: str) -> Iterator[dict[str, Any]]:
             yield message
 
 
+def errors_of(messages: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """What rustc said of errors."""
+    for one in messages:
+        told = one.get("message")
+        if one.get("reason") != "compiler-message" or not isinstance(told, dict):
+            continue
+        if told.get("level") == "error":
+            yield told
+
+
 def _compile_error(ended: Ended, messages: list[dict[str, Any]]) -> str:
     """What rustc said of the first errors, else what cargo said."""
-    found = (
-        one.get("message") or {} for one in messages if one.get("reason") == "compiler-message"
-    )
-    errors = [str(one.get("rendered", "")) for one in found if one.get("level") == "error"]
+    errors = [str(one.get("rendered", "")) for one in errors_of(messages)]
     told = "\n".join(errors[:3]) or ended.tail
     return f"{told}\n" + said(f"the crate does not compile: {ended.how}")
 
 
-def _programs(request: Request, messages: list[dict[str, Any]]) -> Iterator[_Program]:
+def programs_of(request: Request, messages: list[dict[str, Any]]) -> Iterator[Program]:
+    """The test programs that were built."""
     for one in messages:
         executable, profile = one.get("executable"), one.get("profile") or {}
         if one.get("reason") != "compiler-artifact" or not executable or not profile.get("test"):
             continue
         path = os.path.relpath(one["target"]["src_path"], request.root)
-        yield _Program(path, executable, os.path.dirname(one["manifest_path"]))
+        yield Program(path, executable, os.path.dirname(one["manifest_path"]))
 
 
-def _tests(report: Report, program: _Program) -> Iterator[tuple[str, Test]]:
-    names, ignored = _listed(program), set(_listed(program, "--ignored"))
+def _tests(report: Report, program: Program) -> Iterator[tuple[str, Test]]:
+    names, ignored = listed(program), set(listed(program, "--ignored"))
     if not names:
         report.broken(program.path, said("the file lists no test"))
     for name in names:
@@ -87,18 +102,37 @@ def _tests(report: Report, program: _Program) -> Iterator[tuple[str, Test]]:
         yield name, Test("skipped") if name in ignored else _run(report.request, program, name)
 
 
-def _listed(program: _Program, *more: str) -> list[str]:
+def listed(program: Program, *more: str) -> list[str]:
+    """Names of a program's tests."""
     ended = _start(program, "--list", "--format", "terse", *more)
     lines = ended.out.splitlines() if ended.status == 0 else ()
     return [one.removesuffix(": test") for one in lines if one.endswith(": test")]
 
 
-def _start(program: _Program, *arguments: str) -> Ended:
-    env = {**_ENV, "CARGO_MANIFEST_DIR": program.folder}
-    return run([program.executable, *arguments], program.folder, env)
+def _start(
+    program: Program,
+    *arguments: str,
+    env: Mapping[str, str] | None = None,
+    limit: Limit | None = None,
+) -> Ended:
+    env = {**_ENV, "CARGO_MANIFEST_DIR": program.folder, **(env or {})}
+    return run([program.executable, *arguments], program.folder, env, (), limit)
 
 
-def _run(request: Request, program: _Program, name: str) -> Test:
+def run_tests(
+    program: Program, names: list[str], env: Mapping[str, str], limit: Limit | None
+) -> tuple[list[tuple[str, Test]], Ended, str]:
+    """Run some tests in one process: what became of them, and why it does not count, or ``""``."""
+    more = ("--exact", "--test-threads=1", "--color=never")
+    ended = _start(program, *names, *more, env=env, limit=limit)
+    found = re.findall(r"^test (\S+)(?: - should panic)? \.\.\. (ok|FAILED)$", ended.out, re.M)
+    if ended.status not in (0, 101) or _END.search(ended.out) is None:
+        return [], ended, f"it did not tell its result: {ended.how}"
+    outcomes = {"ok": "passed", "FAILED": "failed"}
+    return [(name, Test(outcomes[how])) for name, how in found], ended, ""
+
+
+def _run(request: Request, program: Program, name: str) -> Test:
     ended = _start(program, name, "--exact", "--test-threads=1", "--color=never")
     last = re.compile(
         rf"test {re.escape(name)}(?: - should panic)? \.\.\. (ok|FAILED)\n"

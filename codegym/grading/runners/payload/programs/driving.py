@@ -121,12 +121,15 @@ class Ended:
     err: str
     seconds: float
     overflowed: bool = False
+    late: bool = False
 
     @property
     def how(self) -> str:
         """In words."""
         if self.overflowed:
             return "it printed too much"
+        if self.late:
+            return "it took too long"
         if self.killed:
             return f"it was ended by {signal.Signals(self._signal).name}"
         return f"it ended with status {self.status}"
@@ -149,16 +152,27 @@ class Ended:
 _SIGNALS = frozenset(int(one) for one in signal.Signals)
 
 
+@dataclass(frozen=True)
+class Limit:
+    """What one program may take: seconds of processor time, and of wall time."""
+
+    cpu_sec: int
+    wall_sec: float
+
+
 def run(
     argv: str | list[str],
     cwd: str,
     env: Mapping[str, str] | None = None,
     pass_fds: tuple[int, ...] = (),
+    limit: Limit | None = None,
 ) -> Ended:
     """Run a program, or a shell command, to its end; what it started ends with it."""
-    began = time.perf_counter()
+    began, late = time.perf_counter(), False
+    words = ["/bin/sh", "-c", argv] if isinstance(argv, str) else argv
+    if limit is not None:
+        words = ["/bin/sh", "-c", 'ulimit -t "$0"; exec "$@"', str(limit.cpu_sec), *words]
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        words = ["/bin/sh", "-c", argv] if isinstance(argv, str) else argv
         try:
             child = subprocess.Popen(
                 words,
@@ -172,12 +186,17 @@ def run(
             )
         except OSError as error:
             return Ended(127, "", f"{words[0]}: {error.strerror}", 0.0)
-        status = child.wait()
+        try:
+            child.wait(limit.wall_sec if limit else None)
+        except subprocess.TimeoutExpired:
+            late = True
         with contextlib.suppress(ProcessLookupError):
             os.killpg(child.pid, signal.SIGKILL)
-        seconds = time.perf_counter() - began
+        status = child.wait()
+        late = late or (limit is not None and status in (-signal.SIGXCPU, 128 + signal.SIGXCPU))
         printed, over = _read(out)
-        return Ended(status, printed, _read(err)[0], seconds, over)
+        seconds = time.perf_counter() - began
+        return Ended(status, printed, _read(err)[0], seconds, over, late)
 
 
 def _read(file: Any) -> tuple[str, bool]:
@@ -233,25 +252,32 @@ def built(report: Report) -> bool:
     return True
 
 
+def ask() -> dict[str, Any]:
+    """What is asked for. From now on nothing that is started may open this process's memory."""
+    ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
+    asked: dict[str, Any] = json.loads(sys.stdin.buffer.read())
+    os.set_inheritable(asked["channel"], False)
+    os.chdir(asked["root"])
+    return asked
+
+
+def request_of(asked: Mapping[str, Any]) -> Request:
+    """The request that every tool gets."""
+    return Request(
+        ids=frozenset(asked["ids"]),
+        select=tuple(asked["select"]),
+        deselect=tuple(asked["deselect"]),
+        root=asked["root"],
+        channel=asked["channel"],
+        build=tuple(asked["build"]),
+        command=asked["command"],
+        reports=tuple(asked["reports"]),
+    )
+
+
 def main(tool: Callable[[Report], None]) -> None:
     """Run what standard input asks for with a tool."""
-    # Nothing that is started from here may open this process's descriptors or memory.
-    ctypes.CDLL(None).prctl(_PR_SET_DUMPABLE, 0, 0, 0, 0)
-    asked = json.loads(sys.stdin.buffer.read())
-    os.set_inheritable(asked["channel"], False)
-    report = Report(
-        Request(
-            ids=frozenset(asked["ids"]),
-            select=tuple(asked["select"]),
-            deselect=tuple(asked["deselect"]),
-            root=asked["root"],
-            channel=asked["channel"],
-            build=tuple(asked["build"]),
-            command=asked["command"],
-            reports=tuple(asked["reports"]),
-        )
-    )
-    os.chdir(report.request.root)
+    report = Report(request_of(ask()))
     if built(report):
         tool(report)
     sys.exit(_FAILED if report.failed else _PASSED)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from .driving import Ended, Report, Request, Test, files_of, frame, main, run, said
+from .driving import Ended, Limit, Report, Request, Test, files_of, frame, main, run, said
 
 REPORTER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "reporter.mjs")
+MAX_EVENTS = 64 << 20
 _SUFFIX = r"\.(?:[cm]?[jt]s)"
 _NAMED = re.compile(rf"(?:.*[._-]test|.*[._-]spec|test|test-.*){_SUFFIX}")
 _ANY = re.compile(rf".*{_SUFFIX}")
@@ -28,27 +29,34 @@ def is_test(path: str) -> bool:
 def tool(report: Report) -> None:
     """Run each file."""
     for path in files_of(report.request, is_test):
-        ended, events = _run(report.request, path)
-        tests = list(_tests(report.request, events))
-        problem = _problem(ended, events, [test for _, test in tests])
+        tests, ended, problem = run_file(report.request, path)
         if problem:
             report.broken(path, f"{ended.tail}\n" + said(problem))
         else:
             report.file(path, tests)
 
 
-def _run(request: Request, path: str) -> tuple[Ended, list[dict[str, Any]]]:
-    """Run a file; events are read from a file that has no name once it runs."""
+def run_file(
+    request: Request,
+    path: str,
+    env: Mapping[str, str] | None = None,
+    limit: Limit | None = None,
+    *options: str,
+) -> tuple[list[tuple[str, Test]], Ended, str]:
+    """Run one file: its tests, how it ended, and why they do not count, or ``""``."""
     events = os.memfd_create("events")
     try:
-        argv = ["node", f"--test-reporter={REPORTER}"]
+        argv = ["node", f"--test-reporter={REPORTER}", *options]
         argv += [f"--test-reporter-destination=/proc/self/fd/{events}", path]
-        ended = run(argv, request.root, {"NODE_OPTIONS": "", "NODE_TEST_CONTEXT": ""}, (events,))
+        clean = {"NODE_OPTIONS": "", "NODE_TEST_CONTEXT": "", **(env or {})}
+        ended = run(argv, request.root, clean, (events,), limit)
         with open(events, "rb", closefd=False) as file:
             file.seek(0)
-            return ended, list(_events(file.read(64 << 20)))
+            told = list(_events(file.read(MAX_EVENTS)))
     finally:
         os.close(events)
+    tests = list(_tests(request, told))
+    return tests, ended, _problem(ended, told, [test for _, test in tests])
 
 
 def _events(data: bytes) -> Iterator[dict[str, Any]]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import re
 import shlex
+from collections.abc import Mapping
 
-from .driving import Ended, Report, Test, files_of, frame, main, run, said
+from .driving import Ended, Limit, Report, Request, Test, files_of, frame, main, run, said
 
 _PLAN = re.compile(r"1\.\.(\d+)\s*(?:#.*)?")
 _LINE = re.compile(r"(not )?ok\b(?: +(\d+))?(?: +-)?(?: +(.*?))?\s*")
@@ -21,25 +22,33 @@ def is_test(path: str) -> bool:
 
 def tool(report: Report) -> None:
     """Run the command: for each file, or once."""
-    request = report.request
-    if not re.search(r"\{(?:file|stem)\}", request.command):
-        _program(report, request.select[0].rstrip("/"), request.command)
-        return
-    for path in files_of(request, is_test):
-        stem = os.path.splitext(os.path.basename(path))[0]
-        command = request.command.replace("{stem}", shlex.quote(stem))
-        _program(report, path, command.replace("{file}", shlex.quote(path)))
+    for path in programs(report.request):
+        tests, ended, problem = run_file(report.request, path)
+        if problem:
+            report.broken(path, f"{ended.tail}\n" + said(problem, ended.how))
+        else:
+            report.file(path, tests)
 
 
-def _program(report: Report, path: str, command: str) -> None:
-    """Run one program, and report what it says where that holds together."""
-    ended = run(command, report.request.root)
-    tests, problem = read(report.request.root, ended.out)
-    problem = _contradiction(ended, [test for _, test in tests]) or problem
-    if problem:
-        report.broken(path, f"{ended.tail}\n" + said(problem, ended.how))
-    else:
-        report.file(path, tests)
+def programs(request: Request) -> list[str]:
+    """What has tests: files; or, where the command runs all of them, the first entry."""
+    if "{file}" in request.command or "{stem}" in request.command:
+        return list(files_of(request, is_test))
+    return [request.select[0].rstrip("/")]
+
+
+def run_file(
+    request: Request,
+    path: str,
+    env: Mapping[str, str] | None = None,
+    limit: Limit | None = None,
+) -> tuple[list[tuple[str, Test]], Ended, str]:
+    """Run the program of one file: its tests, how it ended, why they do not count, or ``""``."""
+    stem = os.path.splitext(os.path.basename(path))[0]
+    command = request.command.replace("{stem}", shlex.quote(stem))
+    ended = run(command.replace("{file}", shlex.quote(path)), request.root, env, (), limit)
+    tests, problem = read(request.root, ended.out)
+    return tests, ended, _contradiction(ended, [test for _, test in tests]) or problem
 
 
 def _contradiction(ended: Ended, tests: list[Test]) -> str:
