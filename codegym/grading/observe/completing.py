@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from codegym.grading.observe.aiming import aim
 from codegym.grading.observe.choosing import Sight
 from codegym.grading.observe.controls import controls, needs_controls
-from codegym.grading.observe.pooling import Variants, originals, sources_with, tried
+from codegym.grading.observe.pooling import Variants, originals, pooled, sources_with, tried
 from codegym.grading.observe.record import Subject
 from codegym.grading.observe.recording import Recording, file_of, function_of
 from codegym.grading.observe.variants import MOST_SIBLINGS, Variant, telling
@@ -22,6 +23,9 @@ from codegym.grading.suites import Watch
 #: so many seconds are next to nothing for any.
 _SHARE, _NOTHING_SEC = 0.1, 0.03
 _SEED = 9
+#: Of a task that nothing is asked anew of, so many functions are tried again.
+_FEW = 6
+_FAILING_SEC = 20.0
 
 
 async def completed(
@@ -41,7 +45,28 @@ async def completed(
     """
     fit = {name: pool[name] for name in functions if pool.get(name)}
     made = await _with_siblings(start, recording, fit) if fit else recording
+    if made.familiar.issuperset(made.siblings):  # nothing is asked anew
+        more = await _aimed(solved, start, recording, functions)
+        both = {name: [*fit.get(name, ()), *more.get(name, ())] for name in functions}
+        both = {name: each for name, each in both.items() if each}
+        made = await _with_siblings(start, recording, both) if more else made
     return replace(made, controlled=await _controlled(solved, made, functions))
+
+
+async def _aimed(
+    solved: Subject, start: Subject, recording: Recording, functions: Sequence[str]
+) -> Variants:
+    """Siblings of a few functions, made where unsolved code fails."""
+    tests = originals(recording)
+    few = [name for name in functions if any(test.pairs for test in tests[name])][:_FEW]
+    if not few:
+        return {}
+    sources = {path: data.decode() for path, data in recording.sources.items()}
+    keys = tuple(test.key for name in few for test in tests[name])
+    watch = Watch(keys, keys, timeout_sec=_FAILING_SEC, hash_seed=_SEED, brief=True)
+    (run,) = await start.look(sources, [watch])
+    aims = {name: aim(tests[name], recording.all_sites, run) for name in few}
+    return await pooled(solved, recording, few, aims)
 
 
 async def _controlled(

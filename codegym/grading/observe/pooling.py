@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from random import Random
+from types import MappingProxyType
 from zlib import crc32
 
 from codegym.grading.observe import choosing
+from codegym.grading.observe.aiming import Aim
 from codegym.grading.observe.choosing import Sight
 from codegym.grading.observe.modules import TestModule
 from codegym.grading.observe.record import Subject
@@ -27,7 +29,7 @@ _TOGETHER, _TOGETHER_TESTS, _QUICK_SEC = 12, 24, 0.02
 #: A test that takes longer has no siblings.
 _MOST_SEC = 0.5
 #: So many candidates of a function, more of one that asks more; and tests of them, and seconds.
-_CANDIDATES, _BY_QUESTION, _MOST_CANDIDATES = 40, 3, 90
+_CANDIDATES, _BY_QUESTION, _MOST_CANDIDATES = 60, 3, 90
 _MOST_TESTS, _MOST_TRYING_SEC = 480, 2.0
 _JOINED = 10
 #: A candidate may take so many times what its original takes, and so long at least: other inputs
@@ -110,23 +112,35 @@ async def tried(subject: Subject, recording: Recording, added: Siblings, seed: i
     return Sight.of(sights)
 
 
-async def pooled(solved: Subject, recording: Recording, functions: Sequence[str]) -> Variants:
+async def pooled(
+    solved: Subject,
+    recording: Recording,
+    functions: Sequence[str],
+    aims: Mapping[str, Aim] = MappingProxyType({}),
+) -> Variants:
     """Make a pool.
 
     Args:
         solved: What was recorded; of its modules, those of the functions are needed.
         recording: Without siblings.
         functions: One of ``groups``.
+        aims: Where to change them, for another pool than that without.
 
     Raises:
         SandboxError: The infrastructure broke, more than once.
     """
-    return await _Maker(solved, recording, functions).variants()
+    return await _Maker(solved, recording, functions, aims).variants()
 
 
 class _Maker:
-    def __init__(self, solved: Subject, recording: Recording, functions: Sequence[str]) -> None:
-        self._solved, self._recording = solved, recording
+    def __init__(
+        self,
+        solved: Subject,
+        recording: Recording,
+        functions: Sequence[str],
+        aims: Mapping[str, Aim],
+    ) -> None:
+        self._solved, self._recording, self._aims = solved, recording, aims
         tests = originals(recording)
         self._tests = {name: tests[name] for name in functions}
 
@@ -167,7 +181,9 @@ class _Maker:
                 asked = max(len(one.pairs) for one in self._tests[name])
                 count = max(_CANDIDATES, min(_MOST_CANDIDATES, _BY_QUESTION * asked))
                 module = self._solved.modules[path]
-                made = siblings(module, test, Random(name), count, self._mark(name))
+                aim, mark = self._aims.get(name), self._mark(name)
+                rng = Random(f"{name}{mark}")
+                made = siblings(module, test, rng, count, mark, aim.weight if aim else None)
                 found[name] = self._tryable(name, made)
         return {name: made for name, made in found.items() if made}
 
@@ -175,9 +191,10 @@ class _Maker:
         return self._solved.modules[file_of(self._recording.home_of(name))]
 
     def _mark(self, name: str) -> str:
-        """What tells the siblings of one function apart that several classes inherit."""
+        """What tells siblings apart of one function: of classes that inherit it, and of pools."""
         inherits = self._recording.home_of(name) != name
-        return f"_{crc32(name.encode()):x}" if inherits else ""
+        aimed = "_again" if name in self._aims else ""
+        return (f"_{crc32(name.encode()):x}" if inherits else "") + aimed
 
     def _tryable(self, name: str, drawn: Sequence[Sibling]) -> list[Sibling]:
         """The first of them, as many as there are tests and time for; one at least."""

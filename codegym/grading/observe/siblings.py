@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 from random import Random
 
 from codegym.grading.observe.analysis import Function
@@ -22,7 +23,12 @@ Row = tuple[str, int]
 
 
 def siblings(
-    module: TestModule, function: str, rng: Random, count: int, mark: str = ""
+    module: TestModule,
+    function: str,
+    rng: Random,
+    count: int,
+    mark: str = "",
+    weigh: Callable[[Input], float] | None = None,
 ) -> list[Sibling]:
     """Make candidates; whether they pass on the original code is for a run to say.
 
@@ -32,6 +38,7 @@ def siblings(
         rng: The same state gives the same siblings.
         count: How many at most.
         mark: What is in all of their names.
+        weigh: How likely a change of each input is, beside others.
 
     Returns:
         Copies that differ from the test and from one another; none for a test without inputs, or
@@ -41,6 +48,8 @@ def siblings(
     if test is None or not any(spot.function is test for spot in module.analysis.spots):
         return []
     groups = inputs(module.analysis, test, module.bare.dead)
+    if weigh is not None:
+        groups = [[replace(p, weight=p.weight * weigh(p)) for p in group] for group in groups]
     free = _free_names(module, f"{test.node.name}{mark}", ())
     seen: set[frozenset[Edit]] = {frozenset()}
     found: list[Sibling] = []
@@ -125,7 +134,9 @@ class _Chooser:
             return self._several()
         if not self._alone:  # the likelier ones come first, as pops are from the end
             every = [(group, part) for group in self._groups for part in group]
-            self._alone = sorted(every, key=lambda at: at[1].weight * self._rng.random())
+            most = max(part.weight for _, part in every)
+            some = [at for at in every if self._rng.random() * most <= at[1].weight]
+            self._alone = sorted(some, key=lambda at: at[1].weight * self._rng.random())
         group, part = self._alone.pop()
         return self._change(part, group, self._rng.random() < _TOGETHER)
 
@@ -141,7 +152,11 @@ class _Chooser:
     def _several(self) -> Iterator[tuple[Input, str]]:
         """In one case, in about half of them, or in all; at least in one."""
         rng = self._rng
-        share, sure = rng.choice([0.0, 0.5, 1.0]), rng.randrange(len(self._groups))
+        share, weights = (
+            rng.choice([0.0, 0.5, 1.0]),
+            [max(p.weight for p in g) for g in self._groups],
+        )
+        (sure,) = rng.choices(range(len(weights)), weights)
         together = rng.random() < _TOGETHER
         for index, group in enumerate(self._groups):
             if index == sure or rng.random() < share:

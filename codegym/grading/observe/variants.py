@@ -19,8 +19,9 @@ from codegym.types import Value
 Sites = Mapping[int, Site]
 #: Of a function's siblings, so many are kept; more of them where their values are easily guessed.
 KEPT_SIBLINGS, MOST_SIBLINGS, ENOUGH_BITS = 3, 6, 32.0
-#: Of many cases of a test's parameters, each is asked in so many of a pool's variants at most.
-_MOST_ASKING = 4
+#: Of a function's variants in a pool, so many are kept; a case of its parameters is asked in so
+#: many of them at most, where there are many cases.
+_MOST_VARIANTS, _MOST_ASKING = 24, 4
 #: What another text on a line is worth to ``spread`` where no answer changes, and what ends it.
 _TOUCHED, _WORTHLESS = 0.25, 0.01
 
@@ -103,7 +104,7 @@ def spread(
             gains[variant] = places, lines
     chosen: list[Variant] = []
     asked: Counter[object] = Counter()
-    most = max(_MOST_ASKING, 2 * MOST_SIBLINGS // len(originals))
+    most = max(_MOST_ASKING, _MOST_VARIANTS // len(originals))
     room = Counter({test.key.partition("{")[2]: most for test in originals})
 
     def gain(variant: Variant) -> float:
@@ -113,7 +114,7 @@ def spread(
         )
         return new + sum(_TOUCHED * 0.5 ** asked[line] for line in lines)
 
-    while gains and len(chosen) < 2 * MOST_SIBLINGS:
+    while gains and len(chosen) < _MOST_VARIANTS:
         best = max(gains, key=gain)
         if gain(best) < _WORTHLESS:
             break
@@ -192,13 +193,13 @@ def _familiar(
     lines = {bisect_right(starts, begin) for begin, _, _ in variant.sibling.edits}
     tests = []
     for test, original in _beside(variant, originals):
-        spots = list(_failing_lines(test, original, sites, start))
+        spots = list(failing_lines(test, original, sites, start))
         if any(first <= line < last for line in lines for first, last in spots):
             tests.append(test)
     return Variant(variant.sibling, tuple(tests), familiar=True) if tests else None
 
 
-def _failing_lines(
+def failing_lines(
     sibling: TestRecord, original: TestRecord, sites: Sites, start: Sight
 ) -> Iterator[tuple[int, float]]:
     """Of each assertion that unsolved code fails, the lines from the one before to the next.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import textwrap
+from collections import Counter
 from random import Random
 
 import pytest
@@ -12,9 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rewritten import candidates, module, run
 
+from codegym.grading.observe.aiming import aim
 from codegym.grading.observe.changes import changed
+from codegym.grading.observe.choosing import Sight
+from codegym.grading.observe.recording import Pair, TestRecord
 from codegym.grading.observe.siblings import siblings
 from codegym.grading.observe.text import read
+from codegym.types import Evidence, Sighting, TestOutcome, Value
 
 HEAD = "import pytest, unittest\nfrom code_under_test import Box, Odd, double, half, parse, fill\n"
 SUITE = (
@@ -183,6 +188,52 @@ def test_texts_that_hold_a_text_change_with_it():
     text = HEAD + "def test_it():\n    assert double('xyz') + double('axyz') != 1\n"
     found = [re.findall(r"double\('(\w+)'\)", one) for one in candidates(text, "test_it", 30)]
     assert any(one != "xyz" and other == f"a{one}" for one, other in found)
+
+
+def test_inputs_are_changed_where_unsolved_code_fails():
+    lines = "".join(f"    assert double({n}) == {2 * n}\n" for n in range(30, 40))
+    made = module(f"{HEAD}def test_it():\n{lines}")
+    right = [Value("int", leaf=2 * n) for n in range(30, 40)]
+    pairs = tuple(Pair(site.id, value) for site, value in zip(made.sites, right, strict=True))
+    wrong = made.sites[7]
+    seen = [Sighting(p.site, "a", right[0] if p.site == wrong.id else p.actual) for p in pairs]
+    start = Sight((), Evidence(observations={"t.py::test_it": tuple(seen[:8])}))
+    sites = {site.id: site for site in made.sites}
+    aimed = aim([TestRecord("t.py::test_it", pairs)], sites, start)
+    near = siblings(made, "test_it", Random(0), 40, "_again", aimed.weight)
+    plain = siblings(made, "test_it", Random(0), 40)
+    data = made.analysis.source.data
+    late = [
+        sum(
+            data.count(b"\n", 0, start) + 1 >= wrong.line
+            for one in drawn
+            for start, _, _ in one.edits
+        )
+        / sum(len(one.edits) for one in drawn)
+        for drawn in (plain, near)
+    ]
+    assert late[0] < 0.5 < late[1]
+    assert all(one.name.startswith("test_it_again_") for one in near)
+
+
+def test_rows_are_changed_that_unsolved_code_fails():
+    made = module(TABLED)
+    failing = "t.py::test_rows{n=2,size=1,text=1,wanted=2}"
+    (site, *_) = [site for site in made.sites if site.test == "test_rows"]
+    keys = [
+        f"t.py::test_rows{{n={n},size={m},text={m},wanted={n}}}" for n in range(4) for m in (0, 1)
+    ]
+    pairs = (Pair(site.id, Value("int", leaf=6)),)
+    seen = {key: (Sighting(site.id, "a", Value("int", leaf=6)),) for key in keys if key != failing}
+    passed = tuple(TestOutcome(key, "passed") for key in seen)
+    start = Sight(passed, Evidence(observations=seen))
+    aimed = aim([TestRecord(key, pairs) for key in keys], {site.id: site}, start)
+    assert aimed.rows == {"n=2", "size=1", "text=1", "wanted=2"}
+    near = siblings(made, "test_rows", Random(0), 40, "_again", aimed.weight)
+    assert Counter(row for one in near for row in one.rows).most_common(2)[0][0] in {
+        ("n", 2),
+        ("text", 1),
+    }
 
 
 def test_a_call_has_one_argument_more_or_less():
