@@ -60,15 +60,15 @@ def test_a_training_that_is_killed_again_and_again_ends_as_if_it_had_not_been(
     """``kill -9`` right after some step was said: while a checkpoint is written, or just before."""
     seen = []
     for kill_at in (3, 8):
-        process = _start(tmp_path, STEPS)
-        for line in process.stdout:
-            seen.append(int(line))
-            if seen[-1] >= kill_at:
-                process.send_signal(signal.SIGKILL)
-        assert process.wait() == -signal.SIGKILL
-    process = _start(tmp_path, STEPS)
-    rest = [int(line) for line in process.stdout]
-    assert process.wait() == 0
+        with _start(tmp_path, STEPS) as process:
+            for line in process.stdout:
+                seen.append(int(line))
+                if seen[-1] >= kill_at:
+                    process.send_signal(signal.SIGKILL)
+        assert process.returncode == -signal.SIGKILL
+    with _start(tmp_path, STEPS) as process:
+        rest = [int(line) for line in process.stdout]
+    assert process.returncode == 0
     assert rest[-1] == STEPS
     assert rest[0] > 1  # it did go on
     assert sorted({*seen, *rest}) == list(range(1, STEPS + 1))
