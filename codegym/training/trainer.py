@@ -25,9 +25,8 @@ from codegym.curriculum import Curriculum, load_spec
 from codegym.envs.kinds import choose_rows
 from codegym.envs.options import EpisodeOptions
 from codegym.envs.rollouts import Rollouts
+from codegym.envs.stage import Stage, open_stage
 from codegym.errors import UnavailableError, UsageError
-from codegym.grading.setting import Setting
-from codegym.loop import open_setting
 from codegym.registration import kind_of, resolve
 from codegym.training.checkpoint import Checkpoints
 from codegym.training.experience import gather
@@ -89,10 +88,17 @@ class RlConfig:
         return {"training": "rl", **given, **digests}
 
 
-async def train_rl(config: RlConfig, watcher: Watcher | None = None) -> int:
+async def train_rl(
+    config: RlConfig, watcher: Watcher | None = None, stage: Stage | None = None
+) -> int:
     """Play, learn, and play again; go on where an earlier start was stopped.
 
     Ends when the budget is used up, or when the curriculum has nothing left to draw, which is said.
+
+    Args:
+        config: What to train.
+        watcher: Told how it goes.
+        stage: Where episodes are played; None: in sandboxes of this process.
 
     Returns:
         Steps taken in all.
@@ -122,11 +128,11 @@ async def train_rl(config: RlConfig, watcher: Watcher | None = None) -> int:
                 shutil.copy(outcomes, draft / "outcomes" / _OUTCOMES)
             return {"teacher": improver.teacher.state() if improver.teacher else []}
 
-        async with open_setting(config.sandbox, watcher.note) as setting:
+        async with open_stage(config.sandbox, watcher.note, stage) as place:
             with Session(folder, learner, config.budget, watcher, also) as session:
                 if improver.teacher is not None:
                     improver.teacher.restore(session.state.get("teacher", []))
-                steps = _Steps(config, source, setting, improver, model, tokenizer, judge, watcher)
+                steps = _Steps(config, source, place, improver, model, tokenizer, judge, watcher)
                 async with steps.playing():
                     while session.goes_on and (values := await steps.take(session.number)):
                         session.done(values)
@@ -140,14 +146,14 @@ class _Steps:
         self,
         config: RlConfig,
         source: TaskSource,
-        setting: Setting,
+        stage: Stage,
         improver: Improver,
         model: Any,
         tokenizer: Any,
         judge: Policy | None,
         watcher: Watcher,
     ) -> None:
-        self._config, self._source, self._setting = config, source, setting
+        self._config, self._source, self._stage = config, source, stage
         self._improver, self._judge, self._watcher = improver, judge, watcher
         self._renderer = Renderer(tokenizer, config.options.toolbox.functions)
         self._engine = TransformersEngine(
@@ -201,7 +207,7 @@ class _Steps:
         config = self._config
         seed = int(np.random.SeedSequence([config.seed, number]).generate_state(1)[0])
         rollouts = Rollouts(
-            self._setting,
+            self._stage,
             _Drawn(tasks, self._source),
             config.options,
             workers=config.workers,
