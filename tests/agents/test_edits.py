@@ -6,7 +6,7 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mutants import MUTANTS, make_mutant_home
+from mutants import make_mutant_home
 
 from codegym.agents import load_policy
 from codegym.agents.edits.choices import choices, heat_of, hottest
@@ -19,6 +19,9 @@ from codegym.errors import UsageError
 from codegym.grading.setting import Setting
 from codegym.registration import resolve
 from codegym.syntax import parse
+
+#: Of these, the answer is among the first three edits.
+EASY = {"tiny-minus", "tiny-one", "tiny-empty"}
 
 SOURCE = b"""\
 def total(numbers, start=0):
@@ -109,33 +112,33 @@ def test_a_prior_counts_answers_and_scores_them_above_others():
 
 @pytest.fixture
 async def play():
-    """Plays a policy on all mutants, in real sandboxes; gives results by task."""
+    """Plays a policy on three mutants, in real sandboxes; gives results by task."""
     setting = Setting.on("auto")
+    source = resolve("tiny").only(lambda task: task.instance_id in EASY)
 
     async def run(policy):
-        rollouts = Rollouts(setting, resolve("tiny"), EpisodeOptions(max_steps=60), workers=4)
+        rollouts = Rollouts(setting, source, EpisodeOptions(), workers=2)
         return {one.task.instance_id: one async for one in rollouts.run(policy)}
 
     yield run
     await setting.close()
 
 
-async def test_with_attempts_enough_every_fault_that_has_an_inverse_is_repaired(play):
-    policy = load_policy("random_edit", resolve("tiny"), {"attempts": "16", "candidates": "16"})
-    results = await play(policy)
-    assert len(results) == len(MUTANTS)
+async def test_with_attempts_for_all_edits_every_fault_that_has_an_inverse_is_repaired(play):
+    options = {"attempts": "3", "candidates": "3"}
+    results = await play(load_policy("random_edit", resolve("tiny"), options))
     assert not [one.error for one in results.values() if one.fault]
-    assert sum(one.grade.solved for one in results.values()) >= 4
+    assert {name for name, one in results.items() if one.grade.solved} == EASY
     for one in results.values():
         assert not one.grade.tampering
         names = {json.loads(turn.action.text)["name"] for turn in one.trajectory.turns}
         assert names <= {"bash", "edit", "run_tests", "submit"}
 
 
-async def test_unigram_tries_what_it_learned(play):
-    policy = load_policy("unigram:tiny", resolve("tiny"), {"attempts": "3"})
-    results = await play(policy)
-    assert sum(one.grade.solved for one in results.values()) >= 3
+async def test_unigram_tries_first_what_it_learned(play):
+    results = await play(load_policy("unigram:tiny", resolve("tiny")))
+    assert results["tiny-minus"].grade.solved
+    assert not [one.error for one in results.values() if one.fault]
 
 
 def test_unigram_must_be_told_what_to_learn_from():

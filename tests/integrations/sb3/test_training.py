@@ -6,6 +6,12 @@ import sys
 
 import pytest
 
+from codegym.agents import load_policy
+from codegym.envs.options import EpisodeOptions
+from codegym.envs.rollouts import Rollouts
+from codegym.grading.setting import Setting
+from codegym.registration import resolve
+
 pytestmark = [pytest.mark.train, pytest.mark.timeout(300)]
 
 
@@ -77,9 +83,29 @@ def test_a_training_ends_and_goes_on_and_tells_what_it_graded(codegym, tmp_path)
     assert more["steps"] == 320
     assert more["gradings"]["hits"] > 0
 
+    policy = load_policy(f"pointer:{tmp_path / 'run'}", resolve("tiny"))
+    assert policy.version.startswith("maskable-ppo-")
+    assert policy.candidates == 24
+
     other = codegym("--steps=320", "--seed=1", "--out", tmp_path / "run")
     assert other.returncode == 2
     assert "another seed" in other.stderr
+
+
+async def test_what_was_trained_acts_by_the_tools(codegym, tmp_path):
+    codegym("--steps=8", "--out", tmp_path / "run")
+    policy = load_policy(f"pointer:{tmp_path / 'run'}", resolve("tiny"), {"attempts": "2"})
+    setting = Setting.on("auto")
+    try:
+        rollouts = Rollouts(setting, resolve("tiny"), EpisodeOptions(), workers=2)
+        results = [one async for one in rollouts.run(policy)]
+    finally:
+        await setting.close()
+    assert len(results) == 7
+    assert not [one.error for one in results if one.fault]
+    edits = [t for one in results for t in one.trajectory.turns if '"edit"' in t.action.text[:20]]
+    assert len(edits) >= 7
+    assert not [t.observation.output for t in edits if "failed" in t.observation.output]
 
 
 @pytest.mark.parametrize("algo", ["ppo", "a2c", "dqn"])
