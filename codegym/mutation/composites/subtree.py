@@ -150,16 +150,31 @@ def _removable(
         for one in (root, *gone):
             named += _names(ground.files[one.path], one.node)
         kept = [one for one in gone if named[one.simple] >= words[one.simple]]
+        kept = _leaving_some(kept)
         if len(kept) == len(gone):
             return [one for one in gone if not any(_within(one, other) for other in gone)]
         gone = kept
 
 
+def _leaving_some(gone: list[Function]) -> list[Function]:
+    """Those of the functions that can go so that no block is left empty."""
+    found = []
+    left: dict[tuple[str, int], int] = {}
+    for one in gone:
+        block = _outer(one.node).parent
+        if block is None:
+            continue
+        place = one.path, block.start_byte
+        statements = sum(child.type != "comment" for child in block.named_children)
+        left[place] = left.get(place, statements) - 1
+        if left[place] > 0:
+            found.append(one)
+    return found
+
+
 def _can_go(function: Function) -> bool:
-    """Whether a function is a definition of its own, beside others."""
-    outer = _outer(function.node)
-    siblings = [] if outer.parent is None else outer.parent.named_children
-    return function.node.type in _DEFINITIONS and len(siblings) > 2
+    """Whether a function is a definition of its own."""
+    return function.node.type in _DEFINITIONS
 
 
 def _within(one: Function, other: Function) -> bool:

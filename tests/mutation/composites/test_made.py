@@ -188,6 +188,23 @@ async def test_what_a_test_names_stays(make_project, use):
     assert b"_longest(" not in one.mutant
 
 
+async def test_no_class_is_left_empty(make_project):
+    """All of its methods are the feature's alone."""
+    source = (
+        "class Words:\n    def first(self, text):\n        a = text\n        return a[:1]\n\n"
+        "    def last(self, text):\n        a = text\n        return a[-1:]\n\n\n"
+        "def summary(text):\n    words = Words()\n    a = words.first(text)\n"
+        "    b = words.last(text)\n    return a + b\n\n\n"
+        "def other(text):\n    a = text\n    b = a\n    return b + b\n"
+    )
+    tests = TESTS.replace('"a bcd e") == "3 words, bcd the longest"', '"abc") == "ac"')
+    made = make_project({"feature.py": source}, tests)
+    ground = await made.ground(environment=SimpleNamespace(language="python", head="0" * 40))
+    (one,) = COMPOSITES["composite.subtree"].propose(ground)
+    assert b"def last" in sound(one).mutant
+    assert b"def first" not in one.mutant
+
+
 async def test_a_subtree_that_others_miss_is_not_exclusive(feature):
     made, ground = feature
     subtree = COMPOSITES["composite.subtree"]
