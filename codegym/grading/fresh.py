@@ -11,15 +11,17 @@ from typing import Any, TypeVar
 from codegym.errors import SandboxError, TaskError
 from codegym.grading.ready import Ready
 from codegym.grading.services import start_services
-from codegym.grading.suites import Manner, SuiteRun, Watch, run_suite
+from codegym.grading.suites import SuiteRun, Watch, run_suite
 from codegym.sandbox.base import Backend
 from codegym.types import (
     Change,
     ForkingRunner,
     Manifest,
+    Manner,
     ObservingRunner,
     RecordingRunner,
     Tree,
+    VaryingRunner,
     Work,
 )
 
@@ -61,6 +63,8 @@ async def run_fresh(
         spec = replace(spec, files={**spec.files, **runner.recorder()})
     if watch is not None and isinstance(runner, ObservingRunner):
         spec = replace(spec, files={**spec.files, **runner.observer()})
+    if manner is not None and isinstance(runner, VaryingRunner):
+        spec = replace(spec, files={**spec.files, **runner.laid(manner)})
     if work is not None and isinstance(runner, ForkingRunner):
         spec = replace(spec, files={**spec.files, **runner.forker()})
 

@@ -11,6 +11,7 @@ from codegym.tasks import Environment, Suite
 from codegym.types import (
     CommandResult,
     ForkingRunner,
+    Manner,
     ObservingRunner,
     RecordingRunner,
     Runner,
@@ -43,21 +44,6 @@ class Watch:
     timeout_sec: float | None = None
     collect: bool = False
     hash_seed: int | None = None
-    brief: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Manner:
-    """How a run differs from an ordinary one; a ``VaryingRunner`` can do that, others don't.
-
-    Attributes:
-        reverse: Whether the tests run in the opposite order.
-        hash_seed: What hashes are seeded with.
-        brief: Whether nobody reads why a test failed.
-    """
-
-    reverse: bool = False
-    hash_seed: int = 0
     brief: bool = False
 
 
@@ -132,9 +118,7 @@ async def run_suite(
         command = _watched(runner, suite, command, watch)
         timeout_sec = timeout_sec or watch.timeout_sec
     if manner is not None and isinstance(runner, VaryingRunner):
-        command = runner.varied(
-            command, reverse=manner.reverse, hash_seed=manner.hash_seed, brief=manner.brief
-        )
+        command = runner.varied(command, manner)
     if work is not None and isinstance(runner, ForkingRunner):
         command = runner.forking(command, work)
     result = await box.exec(

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from codegym.grading.fresh import retried, run_fresh, together, work_between, workers
 from codegym.grading.ready import Ready
 from codegym.grading.setting import Setting
-from codegym.grading.suites import Manner, SuiteRun
-from codegym.types import Change, Outcome, Work
+from codegym.grading.suites import SuiteRun
+from codegym.types import Change, Manner, Outcome, Work
 
 __all__ = [
     "Observed",

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from codegym.errors import TaskError
 from codegym.grading.ready import Ready
 from codegym.grading.setting import Setting
-from codegym.grading.suites import Manner, SuiteRun
+from codegym.grading.suites import SuiteRun
 from codegym.grading.trials import run_on
 from codegym.mutation.baseline import Baseline
 from codegym.mutation.candidates import Candidate
 from codegym.mutation.rows import draft
 from codegym.mutation.trial import Trial, are_most, judge, judge_looks
 from codegym.mutation.warm.session import Warmth, afresh
-from codegym.types import Change
+from codegym.types import Change, Manner
 
 #: A run of chosen tests may take this many times what is expected, and so many seconds more.
 _PATIENCE, _GRACE_SEC = 5.0, 10.0
@@ -55,7 +55,8 @@ async def confirm(
         ready = await setting.ready(draft(candidate, baseline.ready), baseline.ready.environment)
         limit = min(baseline.suite.timeout_sec, _PATIENCE * baseline.suite_sec + _GRACE_SEC)
         chosen = () if len(ids) == len(baseline.seconds) else sorted(ids)
-        whole = await run_on(setting, ready, ids=chosen, timeout_sec=limit)
+        manner = warmth.manner(candidate, ready.environment.subdir)
+        whole = await run_on(setting, ready, ids=chosen, timeout_sec=limit, manner=manner)
         found = judge([whole], baseline, ids)
         if found.reason is not None:
             return found
@@ -100,15 +101,16 @@ async def _twice(
 ) -> Trial:
     """Some tests of the suite, forwards and backwards, on a tree that holds the edit."""
     if not warmth.why and warmth.refused.isdisjoint(ids):
-        seen = await afresh(setting, ready, warmth, sorted(ids), changes, hash_seed=_HASH_SEED)
+        seen = await afresh(
+            setting, ready, warmth, sorted(ids), changes, Manner(hash_seed=_HASH_SEED)
+        )
         if seen.missing:
             return Trial("collection_error", f"{min(seen.missing)} is not there any more")
         if len(seen.looks) == 2 and not seen.refused:
             return judge_looks([one for _, one in sorted(seen.looks.items())], ids)
-    backwards = Manner(reverse=True, hash_seed=_HASH_SEED)
     runs = [
-        await _chosen(setting, ready, baseline, ids, changes, manner)
-        for manner in (backwards, Manner(hash_seed=_HASH_SEED + 1))
+        await _chosen(setting, ready, baseline, ids, changes, one)
+        for one in (Manner(reverse=True, hash_seed=_HASH_SEED), Manner(hash_seed=_HASH_SEED + 1))
     ]
     return judge(runs, baseline, ids)
 

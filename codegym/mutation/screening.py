@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from codegym.mutation.baseline import Baseline
 from codegym.mutation.candidates import Candidate, Spot
 from codegym.mutation.coverage import lines_of
-from codegym.mutation.equivalence import same_code
+from codegym.mutation.equivalence import Compiled, compiled
 from codegym.mutation.trial import Reason
 from codegym.syntax import reparse
 from codegym.types import Tree
@@ -58,16 +58,26 @@ class Screen:
             return "duplicate"
         self._made.add(candidate.digest)
         if candidate.source.language == "python":
-            mutants = candidate.mutants
-            same = [same_code(files[path][0].source, mutants[path]) for path in files]
-            if None in same:
+            codes = {path: compiled(*changed) for path, changed in files.items()}
+            if any(one.same is None for one in codes.values()):
                 return "does_not_parse"
-            if all(same):
+            if all(one.same for one in codes.values()):
                 return "equivalent"
+            if self._is_known(codes):
+                return "duplicate"
         if not self.tests_for(candidate)[1]:
             return "uncovered"
         in_image = not self._held.isdisjoint(candidate.functions)
         return "copied" if in_image or self._is_elsewhere(candidate) else None
+
+    def _is_known(self, codes: Mapping[str, Compiled]) -> bool:
+        """Whether another candidate came to the same code."""
+        if not all(one.digest for one in codes.values()):
+            return False
+        made = "\0".join(f"{path}\0{one.digest}" for path, one in codes.items())
+        known = made in self._made
+        self._made.add(made)
+        return known
 
     def tests_for(self, candidate: Candidate) -> tuple[Baseline, frozenset[str]]:
         """The first suite with tests that pass and run an edit, and those tests.

@@ -20,6 +20,7 @@ from codegym.types.files import Change, File, Manifest, Mode, Refusal, Tree
 from codegym.types.forking import (
     ForkingRunner,
     Look,
+    Manner,
     Mutant,
     Piece,
     Replacement,
@@ -82,6 +83,7 @@ __all__ = [
     "Limits",
     "Look",
     "Manifest",
+    "Manner",
     "Mode",
     "Mutant",
     "Observation",

@@ -117,19 +117,39 @@ class ForkingRunner(Runner, Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How a run differs from an ordinary one.
+
+    Attributes:
+        reverse: Whether the tests run in the opposite order.
+        hash_seed: What hashes are seeded with.
+        brief: Whether nobody reads why a test failed.
+        bytecode: What modules compile to, as ``VaryingRunner.bytecode`` gave it; empty: nothing.
+        changed: Files, relative to the project's root, that are others than when that was made.
+        compiling: Whether no test is run, and what modules compile to is reported instead.
+    """
+
+    reverse: bool = False
+    hash_seed: int = 0
+    brief: bool = False
+    bytecode: bytes = b""
+    changed: tuple[str, ...] = ()
+    compiling: bool = False
+
+
 @runtime_checkable
 class VaryingRunner(Runner, Protocol):
     """A runner that can run the same tests otherwise: what is steady ends alike."""
 
-    def varied(
-        self, command: RunnerCommand, *, reverse: bool, hash_seed: int, brief: bool
-    ) -> RunnerCommand:
-        """The same command in another manner.
+    def laid(self, manner: Manner) -> Mapping[str, bytes]:
+        """Files that a manner needs besides ``payload()``."""
+        ...
 
-        Args:
-            command: Runs the tests.
-            reverse: In the opposite order.
-            hash_seed: The seed of hashes.
-            brief: Nobody reads why a test failed.
-        """
+    def varied(self, command: RunnerCommand, manner: Manner) -> RunnerCommand:
+        """The same command in another manner."""
+        ...
+
+    def bytecode(self, report: bytes) -> bytes:
+        """Read what was reported; empty where it cannot be read."""
         ...

@@ -2,7 +2,36 @@
 
 import pytest
 
-from codegym.mutation.equivalence import same_code
+from codegym.mutation.equivalence import compiled
+from codegym.syntax import Edit, parse
+
+
+def same_code(old, new):
+    """Whether a file and another that takes its place compile to the same."""
+    return compiled(parse(old, "python"), [Edit(0, len(old), new)]).same
+
+
+SOURCE = b"""\
+from __future__ import annotations
+
+
+class Outer:
+    class Inner:
+        @property
+        def value(self) -> int:
+            return self.__x + 1
+
+
+if True:
+    def other(a):
+        return [a + 1 for _ in range(2)]
+"""
+
+
+def edited(old, new, source=SOURCE):
+    """What is said of one text in another's place."""
+    start = source.index(old)
+    return compiled(parse(source, "python"), [Edit(start, start + len(old), new)])
 
 
 @pytest.mark.parametrize(
@@ -50,3 +79,18 @@ def test_a_source_that_this_python_does_not_know():
 def test_nothing_is_run_and_nothing_is_said(recwarn):
     assert same_code(b"1 is 1\nraise SystemExit\n", b"'\\d' is 1\n") is False
     assert not recwarn.list
+
+
+def test_only_the_function_around_an_edit_is_compiled():
+    broken = SOURCE + b"\n\nreturn 1\n"  # this file as a whole does not compile
+    assert edited(b"self.__x + 1", b"self.__x + 2", broken).same is False
+    assert edited(b"self.__x + 1", b"(self.__x + 1)", broken).same is True
+    assert edited(b"return [", b"break; return [", broken).same is None
+
+
+def test_edits_that_come_to_the_same_code_are_told_by_their_digest():
+    once = edited(b"a + 1", b"a + 2")
+    assert once.digest == edited(b"[a + 1", b"[(a) + (2)").digest
+    assert once.digest != edited(b"a + 1", b"a + 3").digest
+    assert once.digest != edited(b"self.__x + 1", b"self.__x + 2").digest
+    assert edited(b"True", b"False").digest

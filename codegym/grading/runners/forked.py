@@ -59,6 +59,15 @@ def read_session(report: bytes, tests: Sequence[str]) -> Session:
     return Session(refused, missing, looks)
 
 
+def read_bytecode(report: bytes) -> bytes:
+    """Read what modules compile to, as it is laid into other sandboxes."""
+    for fields in _records(report):
+        kept = fields.get("bytecode")
+        if isinstance(kept, dict) and all(isinstance(one, str) for one in kept.values()):
+            return json.dumps(kept).encode()
+    return b""
+
+
 def _look(fields: dict[str, Any], tests: Sequence[str]) -> Look | None:
     ended, why = fields.get("ended"), fields.get("why", "")
     if ended not in _ENDED:

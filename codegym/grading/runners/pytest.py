@@ -13,15 +13,17 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
+from typing import Any
 
 from codegym.grading.observe.evidence import read_evidence
-from codegym.grading.runners.forked import read_session, request_of
+from codegym.grading.runners.forked import read_bytecode, read_session, request_of
 from codegym.grading.runners.lines import read_lines, read_starters
 from codegym.grading.runners.records import read_records, script
 from codegym.types import (
     WORKSPACE,
     Assurance,
     Evidence,
+    Manner,
     RunnerCommand,
     Session,
     TestOutcome,
@@ -31,6 +33,7 @@ from codegym.types import (
 SCRIPT = "/opt/runner/run_suite.py"
 RECORDER = "/opt/runner/record_lines.py"
 FORKER = ("swap_code.py", "fork_mutants.py")
+KEEPER, BYTECODE = "/opt/runner/keep_bytecode.py", "/opt/runner/bytecode.json"
 OBSERVER = ("reading.py", "library.py", "canonical.py", "observer.py")
 _ENV = {
     "PYTEST_ADDOPTS": "",
@@ -112,13 +115,27 @@ class PytestRunner:
         """See ``ForkingRunner``."""
         return read_session(report, work.tests)
 
-    def varied(
-        self, command: RunnerCommand, *, reverse: bool, hash_seed: int, brief: bool
-    ) -> RunnerCommand:
+    def laid(self, manner: Manner) -> Mapping[str, bytes]:
         """See ``VaryingRunner``."""
-        asked = json.loads(command.stdin) | {"reverse": reverse, "brief": brief}
-        env = {**command.env, "PYTHONHASHSEED": str(hash_seed)}
-        return replace(command, env=env, stdin=json.dumps(asked).encode())
+        if not (manner.compiling or manner.bytecode):
+            return {}
+        kept = {BYTECODE: manner.bytecode} if manner.bytecode else {}
+        return {KEEPER: script("keep_bytecode.py"), **kept}
+
+    def varied(self, command: RunnerCommand, manner: Manner) -> RunnerCommand:
+        """See ``VaryingRunner``."""
+        asked: dict[str, Any] = {"reverse": manner.reverse, "brief": manner.brief}
+        if manner.bytecode:
+            asked["changed"] = list(manner.changed)
+        if manner.compiling:
+            asked["compile"] = True
+        env = {**command.env, "PYTHONHASHSEED": str(manner.hash_seed)}
+        stdin = json.dumps(json.loads(command.stdin) | asked).encode()
+        return replace(command, env=env, stdin=stdin)
+
+    def bytecode(self, report: bytes) -> bytes:
+        """See ``VaryingRunner``."""
+        return read_bytecode(report)
 
     def observer(self) -> Mapping[str, bytes]:
         """See ``ObservingRunner``."""

@@ -10,17 +10,16 @@ from pathlib import Path
 
 from codegym.grading.ready import Ready
 from codegym.grading.setting import Setting
-from codegym.grading.suites import Manner
 from codegym.grading.trials import run_on
 from codegym.mutation.baseline import Baseline
 from codegym.mutation.candidates import Candidate
 from codegym.mutation.warm.work import Making
 from codegym.store import LayerStore
-from codegym.types import Change, ForkingRunner, Look
+from codegym.types import Change, ForkingRunner, Look, Manner, VaryingRunner
 from codegym.version import __version__
 
-_RECORD = "warmth.json"
-_VERSION = "1"
+_RECORD, _BYTECODE = "warmth.json", "bytecode.json"
+_VERSION = "3"
 #: So many mutants that change nothing are tried among those that do: one in so many.
 NULL_EVERY = 20
 #: Of a suite that bears it, so many tests at most end otherwise; beyond, all of it is tried cold.
@@ -28,7 +27,8 @@ _MOST_REFUSED = 0.1
 #: A session that ended too early is gone on with so often.
 _SESSIONS = 4
 _START_SEC = 120.0
-_LEAST_MB = 64
+#: What a session itself may take of a sandbox's memory; and what each try has at least.
+_SESSION_MB, _LEAST_MB = 128, 64
 
 
 @dataclass(frozen=True)
@@ -39,11 +39,19 @@ class Warmth:
         cpu_sec: Processor time of each test that passes like that, every time.
         refused: Tests that don't.
         why: Why none of it is tried like that, or ``""``.
+        bytecode: What its modules compile to; it saves most of a short run's time.
     """
 
     cpu_sec: Mapping[str, float]
     refused: frozenset[str] = frozenset()
     why: str = ""
+    bytecode: bytes = b""
+
+    def manner(self, candidate: Candidate, subdir: str) -> Manner:
+        """How a tree is run that holds a candidate."""
+        prefix = "" if subdir == "." else f"{subdir}/"
+        changed = tuple(path.removeprefix(prefix) for path in candidate.files)
+        return Manner(bytecode=self.bytecode, changed=changed)
 
 
 @dataclass(frozen=True)
@@ -80,8 +88,8 @@ async def feel(setting: Setting, baseline: Baseline, store: LayerStore) -> Warmt
     found = store.find(key)
     if found is None:
         warmth = await _felt(setting, baseline)
-        found = store.publish(key, lambda folder: _write(folder / _RECORD, warmth))
-    return _read(found / _RECORD)
+        found = store.publish(key, lambda folder: _write(folder, warmth))
+    return _read(found)
 
 
 async def _felt(setting: Setting, baseline: Baseline) -> Warmth:
@@ -100,7 +108,15 @@ async def _felt(setting: Setting, baseline: Baseline) -> Warmth:
     if len(refused) > _MOST_REFUSED * len(tests):
         return Warmth({}, why=f"{len(refused)} tests do not pass in a forked process")
     cpu_sec = {one: max(first.seconds[one], second.seconds[one]) for one in sorted(passed)}
-    return Warmth(cpu_sec, frozenset(refused))
+    return Warmth(cpu_sec, frozenset(refused), bytecode=await _compiled(setting, baseline.ready))
+
+
+async def _compiled(setting: Setting, ready: Ready) -> bytes:
+    """What the modules of a suite compile to, where its runner can tell."""
+    if not isinstance(ready.runner, VaryingRunner):
+        return b""
+    run = await run_on(setting, ready, manner=Manner(compiling=True))
+    return ready.runner.bytecode(run.result.report)
 
 
 async def look_at(
@@ -186,8 +202,7 @@ async def afresh(
     warmth: Warmth,
     tests: Sequence[str],
     changes: Sequence[Change],
-    *,
-    hash_seed: int,
+    manner: Manner,
 ) -> Seen:
     """Run tests forwards and backwards in one new process, that imports a tree as it is.
 
@@ -197,7 +212,7 @@ async def afresh(
     making = Making(warmth.cpu_sec)
     for order in (tests, tests[::-1]):
         making.add(None, order)
-    return await _session(setting, ready, making, changes, Manner(hash_seed=hash_seed))
+    return await _session(setting, ready, making, changes, manner)
 
 
 async def _session(
@@ -210,7 +225,7 @@ async def _session(
     runner = ready.runner
     if not isinstance(runner, ForkingRunner):
         return Seen("no such runner", frozenset(), {})
-    work = making.work(max(_LEAST_MB, ready.environment.limits.memory_mb // 2))
+    work = making.work(max(_LEAST_MB, ready.environment.limits.memory_mb - _SESSION_MB))
     limit = _START_SEC + 2 * sum(one.cpu_sec for one in work.mutants)
     run = await run_on(setting, ready, changes, timeout_sec=limit, work=work, manner=manner)
     session = runner.session(run.result.report, work)
@@ -218,15 +233,17 @@ async def _session(
     return Seen(refused, session.missing, session.looks)
 
 
-def _write(path: Path, warmth: Warmth) -> None:
+def _write(folder: Path, warmth: Warmth) -> None:
+    (folder / _BYTECODE).write_bytes(warmth.bytecode)
     found = {
         "cpu_sec": dict(warmth.cpu_sec),
         "refused": sorted(warmth.refused),
         "why": warmth.why,
     }
-    path.write_text(json.dumps(found))
+    (folder / _RECORD).write_text(json.dumps(found))
 
 
-def _read(path: Path) -> Warmth:
-    found = json.loads(path.read_text())
-    return Warmth(found["cpu_sec"], frozenset(found["refused"]), found["why"])
+def _read(folder: Path) -> Warmth:
+    found = json.loads((folder / _RECORD).read_text())
+    refused, bytecode = frozenset(found["refused"]), (folder / _BYTECODE).read_bytes()
+    return Warmth(found["cpu_sec"], refused, found["why"], bytecode)

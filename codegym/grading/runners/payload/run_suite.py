@@ -10,7 +10,8 @@ The request is one JSON object on standard input: ``ids`` (empty for all), ``sel
 ``limit_sec`` and ``nodes`` then say of which the time is limited, and whether to report node ids,
 and ``projections`` which attributes stand for an instance of a class.
 With ``brief`` nobody reads why a test failed; pytest takes long to say it. With ``reverse`` tests
-run in the opposite order. With ``work`` no test is run here: ``fork_mutants`` says what is done.
+run in the opposite order. With ``changed``, which files those are, what ``keep_bytecode`` kept is
+used; with ``compile`` it is reported. With ``work``, ``fork_mutants`` says what is done.
 """
 
 from __future__ import annotations
@@ -195,7 +196,8 @@ def _arguments(request: dict[str, Any]) -> list[str]:
     return [
         *("-c", config, "--rootdir=" + request["root"], "-p", "no:cacheprovider"),
         *("--continue-on-collection-errors", "--maxfail=0"),
-        *(("--tb=line", "--assert=plain") if request.get("brief") else ("--tb=short",)),
+        "--tb=line" if request.get("brief") else "--tb=short",
+        *(("--assert=plain",) if request.get("brief") and "changed" not in request else ()),
         *(("--capture=sys",) if request.get("work") else ()),  # no file is shared by children
         *_selected(request),
     ]
@@ -249,7 +251,11 @@ def _plugins(request: dict[str, Any]) -> list[object]:
     """What reports, observes and records."""
     channel, keys, deselect = request["channel"], request.get("keys"), request["deselect"]
     plugins: list[object] = []
-    if request.get("work"):
+    if "changed" in request:
+        load("keep_bytecode").use(request["root"], request["changed"])
+    if request.get("compile"):
+        plugins.append(load("keep_bytecode").Keeper(request["root"], channel))
+    elif request.get("work"):
         load("swap_code")
         plugins.append(load("fork_mutants").Forker(request["work"], channel))
     elif keys is None:

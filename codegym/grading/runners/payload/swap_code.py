@@ -170,8 +170,9 @@ def _own(code: Code) -> object:
 
 
 def _likeness(code: Code) -> object:
-    """What a code has in common with itself compiled alone: there, calls of what the file imports
-    are other instructions.
+    """What a code has in common with itself compiled alone.
+
+    There, calls of what the file imports are other instructions.
     """
     return _shape(code, _likeness)[1:]
 
