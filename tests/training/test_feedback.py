@@ -202,9 +202,7 @@ def test_the_student_comes_to_do_what_it_would_do_with_the_hint(tiny_model, make
     taught = [[_taught(given[0], 1)]]
     learner = Learner(tiny_model, _NoTokenizer(), Steps(learning_rate=5e-3))
     improver = Improver(learner, Objective(), Feedback(teacher="trust", rate=1e-6))
-    told = [
-        improver.improve(_experience(given, [0.0], taught))["feedback_loss"] for _ in range(12)
-    ]
+    told = [improver.improve(_experience(given, [0.0], taught))["feedback_loss"] for _ in range(12)]
     assert told[-1] < 0.2 * told[0]
 
 
