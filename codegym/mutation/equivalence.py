@@ -47,6 +47,11 @@ def compiled(parsed: Parsed, edits: Sequence[Edit]) -> Compiled:
     )
 
 
+def same_code(old: bytes, new: bytes) -> bool | None:
+    """Whether two Python files compile to the same code: ``Compiled.same`` of them."""
+    return _compared([("", old, new, ())]).same
+
+
 def _compared(parts: Sequence[tuple[str, bytes, bytes, tuple[str, ...]]]) -> Compiled:
     total, same, known = hashlib.sha256(), True, True
     for place, old, new, future in parts:

@@ -2,14 +2,8 @@
 
 import pytest
 
-from codegym.mutation.equivalence import compiled
+from codegym.mutation.equivalence import compiled, same_code
 from codegym.syntax import Edit, parse
-
-
-def same_code(old, new):
-    """Whether a file and another that takes its place compile to the same."""
-    return compiled(parse(old, "python"), [Edit(0, len(old), new)]).same
-
 
 SOURCE = b"""\
 from __future__ import annotations

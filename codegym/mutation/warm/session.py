@@ -139,11 +139,12 @@ async def look_at(
         tried = await _batch(setting, baseline, warmth, candidates[len(looks) :])
         looks += tried.looks
         nulls, bad = nulls + tried.nulls, bad + tried.null_valid
+        if len(looks) < len(candidates):  # what it was at has ended it
+            looks.append(Look("cold", "session_ended"))
         if len(looks) == len(candidates):
             break
-        looks.append(Look("crashed", "the session ended"))
-    looks += [Look("cold", "the session ended")] * (len(candidates) - len(looks))
-    return Tried(tuple(looks[: len(candidates)]), nulls, bad)
+    looks += [Look("cold", "session_ended")] * (len(candidates) - len(looks))
+    return Tried(tuple(looks), nulls, bad)
 
 
 async def _batch(

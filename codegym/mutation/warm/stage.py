@@ -72,9 +72,10 @@ class Counts:
 
 @dataclass
 class _Batch:
-    baseline: Baseline
+    """Candidates, and by suite those to try: where they are, and the tests that run them."""
+
     seen: list[Seen] = field(default_factory=list)
-    to_try: list[tuple[int, Sequence[str]]] = field(default_factory=list)
+    to_try: dict[str, list[tuple[int, Sequence[str]]]] = field(default_factory=dict)
 
 
 class Stage:
@@ -133,7 +134,7 @@ class Stage:
         """The next batch: as many as are to be tried in it, and those between that are not."""
         size = min(_MOST, _FIRST << self._batches // _TWICE)
         self._batches += 1
-        batch, left = _Batch(self._screen.baselines[0]), _BATCH_SEC
+        batch, left = _Batch(), _BATCH_SEC
         for candidate in candidates:
             reason = self._screen.fault(candidate)
             baseline, covering = self._screen.tests_for(candidate)
@@ -141,20 +142,21 @@ class Stage:
             tests = sorted(covering, key=lambda test: (warmth.cpu_sec.get(test, 0.0), test))
             why = "" if reason else self._cold(candidate, baseline, covering)
             if not (reason or why):
-                batch.baseline = baseline
-                batch.to_try.append((len(batch.seen), tests))
+                mine = batch.to_try.setdefault(baseline.suite.name, [])
+                mine.append((len(batch.seen), tests))
                 left -= sum(warmth.cpu_sec.get(test, 0.0) for test in tests)
+                size -= 1
             batch.seen.append(Seen(candidate, reason, None, why))
-            if len(batch.to_try) >= size or left < 0 or len(batch.seen) >= 2 * _MOST:
+            if size <= 0 or left < 0 or len(batch.seen) >= 2 * _MOST:
                 break
         return batch
 
     def _cold(self, candidate: Candidate, baseline: Baseline, covering: frozenset[str]) -> str:
         """Why a candidate cannot be tried in a session that has imported the package, or ``""``."""
         warmth = self.warmth(baseline)
-        if baseline is self._screen.baselines[0] and can_switch(baseline):
+        if can_switch(baseline):
             return ""
-        if warmth.why or baseline is not self._screen.baselines[0]:
+        if warmth.why:
             return "suite"
         if not is_in_functions(candidate):
             return "module"
@@ -164,28 +166,35 @@ class Stage:
 
     async def _seen(self, batch: _Batch) -> list[Seen]:
         """What a batch comes to."""
-        if not batch.to_try:
-            return batch.seen
-        work = [(batch.seen[at].candidate, tests) for at, tests in batch.to_try]
-        warmth = self.warmth(batch.baseline)
-        key = f"looks-{_digest(batch.baseline, work)}"
+        seen = list(batch.seen)
+        for baseline in self._screen.baselines:
+            mine = batch.to_try.get(baseline.suite.name, [])
+            work = [(seen[at].candidate, tests) for at, tests in mine]
+            for (at, _), look in zip(mine, await self._looks(baseline, work), strict=True):
+                cold = look.why if look.ended == "cold" else ""
+                seen[at] = Seen(seen[at].candidate, None, None if cold else look, cold)
+        return seen
+
+    async def _looks(
+        self, baseline: Baseline, work: Sequence[tuple[Candidate, Sequence[str]]]
+    ) -> list[Look]:
+        """What is known of candidates, all of them; else what trying them shows."""
+        if not work:
+            return []
+        key = f"looks-{_digest(baseline, work)}"
         found = self._store.find(key)
         if found is None:
             async with self._free:
-                if can_switch(batch.baseline):
+                if can_switch(baseline):
                     candidates = [one for one, _ in work]
-                    tried = await look_at_all(self._setting, batch.baseline, candidates)
+                    tried = await look_at_all(self._setting, baseline, candidates)
                 else:
-                    tried = await look_at(self._setting, batch.baseline, warmth, work)
+                    tried = await look_at(self._setting, baseline, self.warmth(baseline), work)
             found = self._store.publish(key, lambda folder: _write(folder / _RECORD, tried))
             self.counts.looked += sum(one.ended != "cold" for one in tried.looks)
             self.counts.nulls += tried.nulls
             self.counts.null_valid += tried.null_valid
-        seen = list(batch.seen)
-        for (at, _), look in zip(batch.to_try, _read(found / _RECORD), strict=True):
-            cold = look.why if look.ended == "cold" else ""
-            seen[at] = Seen(seen[at].candidate, None, None if cold else look, cold)
-        return seen
+        return _read(found / _RECORD)
 
 
 _COLD = Warmth({}, why="it was not tried")

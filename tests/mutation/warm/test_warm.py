@@ -1,0 +1,412 @@
+"""What the fast stage sees of edits, in real sandboxes: all that an import would show."""
+
+import pytest
+import pytest_asyncio
+from support import make_tiny_environment
+
+from codegym.authoring.packages.recording import one_commit
+from codegym.errors import UnavailableError
+from codegym.grading.progress import Progress
+from codegym.grading.setting import Setting
+from codegym.mutation import generate
+from codegym.mutation.baseline import measure
+from codegym.mutation.candidates import Candidate
+from codegym.mutation.screening import Screen
+from codegym.mutation.warm.session import NULL_EVERY, feel, look_at
+from codegym.mutation.warm.stage import Stage
+from codegym.sandbox.backends import pick
+from codegym.store import LayerStore
+from codegym.syntax import Edit, parse
+from codegym.tasks import load_environment
+from codegym.types import File
+from codegym.workspace.history import open_history
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+PATH = "src/tinycalc/shapes.py"
+SHAPES = b'''\
+"""Functions of all shapes, and text: \xc3\xa4\xe2\x82\xac\xf0\x9f\x99\x82."""
+from __future__ import annotations
+
+import functools
+import os
+
+FACTOR = 2
+
+
+def plain(a):
+    return a + 1  # \xe2\x82\xac
+
+
+def twice(function):
+    @functools.wraps(function)
+    def inner(*args):
+        return 2 * function(*args)
+
+    return inner
+
+
+@twice
+def doubled(a):
+    return a + 3
+
+
+@functools.lru_cache(maxsize=None)
+def cached(a):
+    return a + 4
+
+
+class Box:
+    size = 5
+
+    def __init__(self, a=1):
+        self.__a = a
+
+    def method(self):
+        return self.__a + self.size
+
+    @property
+    def prop(self):
+        return self.__a + 6
+
+    @staticmethod
+    def static(a):
+        return a + 7
+
+    @classmethod
+    def of(cls, a):
+        return cls(a + 8)
+
+    class Inner:
+        def deep(self):
+            return 9
+
+
+class Child(Box):
+    def method(self):
+        return super().method() + 10
+
+
+def outer(a):
+    def nested(b):
+        return a + b + 11
+
+    return nested
+
+
+def numbers():
+    yield 12
+
+
+if FACTOR:
+
+    def conditional(a):
+        return a * FACTOR
+
+
+def at_import():
+    return 13
+
+
+VALUE = at_import()
+
+
+def uses_default(a, b=14):
+    return a + b
+
+
+def described():
+    """Fifteen."""
+    return 15
+
+
+def here():
+    return os.path.exists("left-behind")
+'''
+TESTS = b"""\
+from tinycalc import shapes
+from tinycalc.shapes import Box, Child
+
+
+def test_plain():
+    assert shapes.plain(1) == 2
+
+
+def test_doubled():
+    assert shapes.doubled(1) == 8
+
+
+def test_cached():
+    assert shapes.cached(1) == 5
+
+
+def test_method():
+    assert Box(2).method() == 7
+
+
+def test_prop():
+    assert Box(2).prop == 8
+
+
+def test_static():
+    assert Box.static(1) == 8
+
+
+def test_of():
+    assert Box.of(1).prop == 15
+
+
+def test_deep():
+    assert Box.Inner().deep() == 9
+
+
+def test_child():
+    assert Child(2).method() == 17
+
+
+def test_nested():
+    assert shapes.outer(1)(2) == 14
+
+
+def test_numbers():
+    assert list(shapes.numbers()) == [12]
+
+
+def test_conditional():
+    assert shapes.conditional(3) == 6
+
+
+def test_import():
+    assert shapes.VALUE == 13 == shapes.at_import()
+
+
+def test_default():
+    assert shapes.uses_default(1) == 15
+
+
+def test_described():
+    assert shapes.described() == 15 and shapes.described.__doc__ == "Fifteen."
+
+
+def test_here():
+    assert not shapes.here()
+"""
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def setting():
+    try:
+        made = Setting(pick("bubblewrap"))
+    except UnavailableError as error:
+        pytest.skip(str(error))
+    yield made
+    await made.close()
+
+
+def environment_of(folder, files):
+    """The tiny environment with more files."""
+    tiny = make_tiny_environment(folder)
+    tree = dict(open_history(tiny).tree_at(tiny.head)) | {p: File(d) for p, d in files.items()}
+    stream, head = one_commit(dict(sorted(tree.items())), "More", 0)
+    (folder / "history.fast-export").write_bytes(stream)
+    text = (folder / "environment.toml").read_text().replace(tiny.head, head)
+    (folder / "environment.toml").write_text(text)
+    return load_environment(folder)
+
+
+async def felt(setting, home, store, files=frozenset({PATH})):
+    """A suite's baseline, and how it bears to be forked."""
+    baseline = await measure(setting, home, home.suites[0], Progress(), files=files, store=store)
+    return baseline, await feel(setting, baseline, store)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def shapes(setting, tmp_path_factory):
+    """Baseline and warmth of the environment."""
+    folder = tmp_path_factory.mktemp("shapes")
+    home = environment_of(folder / "tiny", {PATH: SHAPES, "tests/test_shapes.py": TESTS})
+    return await felt(setting, home, LayerStore(folder / "store"))
+
+
+def edit_of(old, new, *, source=SHAPES, path=PATH):
+    """One edit as a candidate."""
+    assert source.count(old) == 1, old
+    start = source.index(old)
+    edit = Edit(start, start + len(old), new)
+    return Candidate(path, parse(source, "python"), edit, "x", "1", 1, "FixTests", "f")
+
+
+def names(failed):
+    return {one.rpartition("::test_")[2] for one in failed}
+
+
+async def seen(shapes, setting, store, candidates, workers=2):
+    """What the stage says of candidates, and what it counted."""
+    baseline, warmth = shapes
+    screen = Screen([baseline], {PATH: File(SHAPES)})
+    stage = Stage(setting, screen, {baseline.suite.name: warmth}, store, workers)
+    found = [one async for wave in stage.waves(iter(candidates)) for one in wave]
+    assert [one.candidate for one in found] == candidates
+    return found, stage.counts
+
+
+#: An edit, and the tests that fail with it.
+NOTICED = [
+    (b"return a + 1 ", b"return a + 1.5 ", {"plain"}),
+    (b"return a + 1 ", "return 'ß€' and a ".encode(), {"plain"}),
+    (b"return 2 * function", b"return 3 * function", {"doubled"}),
+    (b"return a + 3", b"return a + 30", {"doubled"}),
+    (b"return a + 4", b"return a - 4", {"cached"}),
+    (b"self.__a + self.size", b"self.__a - self.size", {"method", "child"}),
+    (b"self.__a = a", b"self.__a = a + 1", {"method", "prop", "of", "child"}),
+    (b"return self.__a + 6", b"return self.__a + 60", {"prop", "of"}),
+    (b"return a + 7", b"return a + 70", {"static"}),
+    (b"return cls(a + 8)", b"return cls(a)", {"of"}),
+    (b"return 9", b"return None", {"deep"}),
+    (b"super().method() + 10", b"super().method()", {"child"}),
+    (b"return a + b + 11", b"return a + b", {"nested"}),
+    (b"yield 12", b"yield 12; yield 13", {"numbers"}),
+    (b"return a * FACTOR", b"return a", {"conditional"}),
+    (b"b=14):\n    return a + b", b"b=14):\n    return (lambda x: x - 1)(a + b)", {"default"}),
+    (b"return 9", b"def f(self): return 8\n            return f(self)", {"deep"}),
+    (b"return 15", b"return 10 + 5 + 0 * len('x')", set()),
+]
+#: An edit, and why it has to be tried cold.
+COLD = [
+    (b"FACTOR = 2", b"FACTOR = 3", "module"),
+    (b"    size = 5", b"    size = 6", "module"),
+    (b"return 13", b"return 14", "import"),
+    (b"    return inner", b"    return function", "import"),
+    (b"b=14", b"b=13", "import"),
+    (b"maxsize=None", b"maxsize=1", "module"),
+    (b"yield 12\n", b"yield 13\n", "module"),
+    (b"yield 12", b"return [12]", "signature"),
+    (b"def static(a):", b"def static(b):", "signature"),
+    (b'"""Fifteen."""\n    return 15', b'"""Sixteen."""\n    return 15', "signature"),
+]
+
+
+async def test_edits_show_what_an_import_would(shapes, setting, tmp_path):
+    candidates = [edit_of(old, new) for old, new, _ in (*NOTICED, *COLD)]
+    found, counts = await seen(shapes, setting, LayerStore(tmp_path), candidates)
+    for (_, new, failed), one in zip(NOTICED, found, strict=False):
+        assert (one.reason, one.cold) == (None, ""), new
+        assert (one.look.ended, names(one.look.failed)) == ("ran", failed), new
+    for (_, new, why), one in zip(COLD, found[len(NOTICED) :], strict=True):
+        assert (one.reason, one.look, one.cold) == (None, None, why), new
+    assert counts.looked == len(NOTICED)
+    assert (counts.nulls >= 2, counts.null_valid) == (True, 0)
+    # Those are kept, however many at once: nothing is run.
+    again, known = await seen(shapes, setting, LayerStore(tmp_path), candidates, workers=1)
+    assert (again, known.looked) == (found, 0)
+
+
+async def test_how_a_failure_ended(shapes, setting):
+    baseline, warmth = shapes
+    changed = {
+        b"return a + 7": (b"return a + 7 + None", {("failed", "TypeError")}),
+        b"return a + 1 ": (b"return a + 1.5 ", {("failed", "AssertionError")}),
+    }
+    work = [(edit_of(old, new), sorted(baseline.seconds)) for old, (new, _) in changed.items()]
+    looks = (await look_at(setting, baseline, warmth, work)).looks
+    for (_, how), look in zip(changed.values(), looks, strict=True):
+        assert set(look.failed.values()) == how
+        assert len(look.passed) == len(baseline.seconds) - 1
+
+
+LEFT = b"open('left-behind', 'w').close()"
+FORGED = b"""import os, sys
+    for fd in range(3, 64):
+        try:
+            os.write(fd, b'{"mutant": 0, "ended": "ran", "failed": [[0, "failed", "X"]]}\\n')
+        except OSError:
+            pass
+    os._exit(0)"""
+
+
+async def test_what_edits_do_to_others(shapes, setting):
+    """Some hang, end their process, or the session's; the others are seen all the same."""
+    baseline, warmth = shapes
+    tests = ["tests/test_shapes.py::test_plain", "tests/test_shapes.py::test_deep"]
+    edits = [
+        (b"return a + 1 ", b"return a + 1.5 "),
+        (b"return a + 1 ", b"while True: pass "),
+        (b"return a + 1 ", b"import time; time.sleep(10 ** 6) "),
+        (b"return a + 1 ", b"os._exit(0) "),
+        (b"return a + 1 ", b"os.kill(os.getpid(), 11) "),
+        (b"return a + 1 ", b"a = [0]\n    while a: a *= 2\n    return a "),
+        (b"return a + 1 ", b"os.kill(os.getppid(), 9) "),
+        (b"return 9", b"return 10"),
+        (b"return a + 1 ", b"os.fork(); return a + 1 "),
+        (b"return a + 1 ", FORGED),
+        (b"return 9", b"return 11"),
+    ]
+    slow = dict.fromkeys(warmth.cpu_sec, 0.0)
+    work = [(edit_of(old, new), tests) for old, new in edits]
+    looks = (await look_at(setting, baseline, type(warmth)(slow), work)).looks
+    ended = [one.ended for one in looks]
+    assert ended[:5] == ["ran", "timed_out", "timed_out", "crashed", "crashed"]
+    assert (
+        looks[5].ended in ("timed_out", "crashed") or looks[5].failed[tests[0]][1] == "MemoryError"
+    )
+    assert ended[6:8] == ["cold", "ran"]
+    assert [names(looks[at].failed) for at in (0, 7, 10)] == [{"plain"}, {"deep"}, {"deep"}]
+
+
+async def test_a_null_mutant_finds_what_an_edit_left_behind(shapes, setting):
+    baseline, warmth = shapes
+    everything = sorted(baseline.seconds)
+    leak = edit_of(b"return a + 1 ", LEFT + b"; return a + 1 ")
+    others = [
+        edit_of(b"return a + 7", b"return a + %d" % n) for n in range(100, 100 + 3 * NULL_EVERY)
+    ]
+    at = NULL_EVERY + 5
+    work = [(one, everything) for one in (*others[:at], leak, *others[at:])]
+    tried = await look_at(setting, baseline, warmth, work)
+    assert tried.null_valid >= 2
+    fine = [look.ended for look in tried.looks[:NULL_EVERY]]
+    assert set(fine) == {"ran"}
+    assert {look.why for look in tried.looks[NULL_EVERY:]} == {"null_mutant"}
+
+
+async def test_a_forged_failure_makes_no_task(shapes, setting, tmp_path):
+    """The fast stage believes it, and no one else does."""
+    baseline, _ = shapes
+
+    class Forging:
+        id, version, languages, tier = "forging", "1", ("python",), 1
+
+        def __call__(self, node, source, rng):
+            if node.type == "module" and b"return a + 1 " in source:
+                start = source.index(b"return a + 1 ")
+                yield Edit(start, start + 13, FORGED)
+
+    home = baseline.ready.environment
+    made = await generate(home, setting, [Forging()], count=1, store=LayerStore(tmp_path))
+    assert made.tasks == ()
+    assert sum(made.funnel.values()) == made.candidates == 1
+
+
+THREADED = b"""\
+import threading
+
+threading.Thread(target=threading.Event().wait, daemon=True).start()
+
+
+def test_nothing():
+    pass
+"""
+
+
+async def test_a_suite_with_threads_is_tried_cold(setting, tmp_path):
+    home = environment_of(tmp_path / "tiny", {"tests/test_threads.py": THREADED})
+    path = "src/tinycalc/arith.py"
+    store = LayerStore(tmp_path / "store")
+    baseline, warmth = await felt(setting, home, store, frozenset({path}))
+    assert warmth.why == "it has threads"
+    source = baseline.ready.prepared.grading_tree[path].data
+    one = edit_of(b"result += number", b"result -= number", source=source, path=path)
+    screen = Screen([baseline], dict(baseline.ready.prepared.grading_tree))
+    stage = Stage(setting, screen, {baseline.suite.name: warmth}, store, 1)
+    (found,) = [each async for wave in stage.waves(iter([one])) for each in wave]
+    assert (found.look, found.cold) == (None, "suite")
