@@ -243,6 +243,10 @@ class Project:
             example=example,
             message=failed[example],
             frames=tuple(sorted(places)),
+            raised=tuple(
+                (test, said.rpartition("E   ")[2].partition(":")[0])
+                for test, said in sorted(failed.items())
+            ),
         )
 
     async def verdict(self, composite, candidate):

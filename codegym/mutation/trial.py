@@ -91,6 +91,7 @@ class Trial:
         others: Some more failing tests, of other functions, to what they said.
         frames: The places that failures name, as ``path:line``, sorted.
         ends: Where failures were raised, as far as they say, likewise.
+        raised: Of a fast look alone: what each failing test raised, by the name of its class.
     """
 
     reason: Reason | None = None
@@ -102,6 +103,7 @@ class Trial:
     frames: tuple[str, ...] = ()
     others: tuple[tuple[str, str], ...] = ()
     ends: tuple[str, ...] = ()
+    raised: tuple[tuple[str, str], ...] = ()
 
 
 def judge_looks(looks: Sequence[Look], wanted: frozenset[str]) -> Trial:

@@ -96,7 +96,10 @@ class Trying:
         """What a fast look amounts to, without messages; None where there was none."""
         if (reason := seen.reason or self._fallen(seen)) is not None:
             return Trial(reason)
-        return None if seen.look is None else Trial(failing=_failing(seen))
+        if seen.look is None:
+            return None
+        raised = tuple((test, how[1]) for test, how in sorted(seen.look.failed.items()))
+        return Trial(failing=_failing(seen), raised=raised)
 
     async def settled(self, wave: Sequence[Seen]) -> AsyncGenerator[tuple[Candidate, Trial], None]:
         """Confirm what is to be, some ahead of others; what they are asked after is in order."""
@@ -169,7 +172,7 @@ class Trying:
             self.confirmed.held += trial.reason is None
             if trial.reason == "timed_out":  # that may be for the load: it is not held against it
                 return trial
-            text = json.dumps(asdict(trial))
+            text = json.dumps({name: of for name, of in asdict(trial).items() if name != "raised"})
             found = self._store.publish(key, lambda folder: _write(folder / _RECORD, text))
         return _read(found / _RECORD)
 

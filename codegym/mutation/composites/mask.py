@@ -16,6 +16,8 @@ from codegym.types import Kind
 
 #: Of each fault, so many statements are tried.
 _MOST_OF_ONE = 4
+#: What tests raise when they do not see what they should.
+_OF_TESTS = frozenset({"", "AssertionError", "Failed"})
 
 
 class Mask:
@@ -52,25 +54,37 @@ class Mask:
         )
 
     def parts(self, candidate: Candidate, /) -> Sequence[Candidate]:
-        """What swallows the error, alone."""
-        return [alone(self._masks(candidate), candidate.kind)]
-
-    def fault(self, candidate: Candidate, trial: Trial, parts: Sequence[Trial], /) -> Reason | None:
-        """No failure may show the first fault, which must be what they come from."""
+        """What swallows the error, and the fault, each alone."""
         masks = self._masks(candidate)
         (fault,) = (one for one in candidate.spots if one not in masks)
-        if _shows_in(candidate, fault, trial):
+        return [alone(masks, candidate.kind), alone([fault], candidate.kind)]
+
+    def fault(self, candidate: Candidate, trial: Trial, parts: Sequence[Trial], /) -> Reason | None:
+        """An error that the fault raises must be swallowed, no failure show the fault's function.
+
+        And the failures must be the fault's.
+        """
+        left, single = parts
+        errors, now = _errors(single), dict(trial.raised)
+        swallowed = any(now.get(test) != error for test, error in errors.items() if test in now)
+        masks = self._masks(candidate)
+        (fault,) = (one for one in candidate.spots if one not in masks)
+        if not errors or (now and not swallowed) or _shows_in(candidate, fault, trial):
             return "not_hidden"
-        (left,) = parts
         return "not_needed" if frozenset(trial.failing) <= frozenset(left.failing) else None
 
     def _masks(self, candidate: Candidate) -> list[Spot]:
         return [one for one in candidate.spots if one.operator == self.id]
 
 
+def _errors(trial: Trial) -> dict[str, str]:
+    """The failing tests that end in an error of the code, to its class."""
+    return {test: error for test, error in trial.raised if error not in _OF_TESTS}
+
+
 def _shows(candidate: Candidate, trial: Trial) -> bool:
-    """Whether failures show a fault's place; where nothing is known of places, they may."""
-    if not candidate.function:
+    """Whether a fault raises errors that show its place, as far as is known."""
+    if not candidate.function or not _errors(trial):
         return False
     return not trial.frames or _shows_in(candidate, candidate.spots[0], trial)
 

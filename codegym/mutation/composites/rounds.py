@@ -98,6 +98,9 @@ class Rounds:
 
     def _note(self, candidate: Candidate, trial: Trial | None) -> None:
         if trial is not None and trial.reason is None:
+            before = self._known.get(candidate.digest)
+            if before is not None:  # what was confirmed does not say it
+                trial = replace(trial, raised=before.trial.raised)
             self._known[candidate.digest] = Tried(candidate, trial)
         elif trial is not None and trial.reason in _UNSOUND:
             self._known.pop(candidate.digest, None)

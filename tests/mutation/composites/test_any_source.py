@@ -30,7 +30,7 @@ def ground_of(files, language, seed=0):
     singles = []
     for one in find_candidates(parsed, load_operators((), language, ["FixTests"]), seed):
         failing = [test for test in TESTS[:4] if chance.random() < 0.7] or ["t::0"]
-        trial = Trial(failing=tuple(failing), passing=TESTS[4:], frames=(f"{one.path}:1",))
+        trial = Trial(failing=tuple(failing), passing=TESTS[4:], raised=(("t::0", "KeyError"),))
         singles.append(Tried(one, trial))
     chosen = chance.permutation(len(singles))[:400]
     lines = {path: frozenset(range(1, one.source.count(b"\n") + 2)) for path, one in parsed.items()}

@@ -122,6 +122,11 @@ async def test_a_mask_hides_where_the_error_was_raised(project):
             shown = [frame for frame in single.frames if frame.startswith(fault.path)]
             assert shown
             assert not set(shown) & set(trial.frames)
+            raised, now = dict(single.raised), dict(trial.raised)
+            assert any(
+                error not in ("AssertionError", "Failed") and now.get(test, error) != error
+                for test, error in raised.items()
+            )
             without = [spot for spot in one.spots if spot != fault]
             left = await project.attempt(alone(without, one.kind))
             assert set(trial.failing) - set(left.failing)
