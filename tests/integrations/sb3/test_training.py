@@ -28,7 +28,9 @@ def codegym(home):
 def test_stable_baselines_checker_takes_the_env(make):
     from stable_baselines3.common.env_checker import check_env
 
-    check_env(make(candidates=24))
+    with pytest.warns(UserWarning) as told:  # it advises, for its own networks' sake
+        check_env(make(candidates=24))
+    assert ["cand has an unconventional shape" in str(one.message) for one in told] == [True]
 
 
 def test_the_pointer_policy_does_not_know_a_slots_number(make):
