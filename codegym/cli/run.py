@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from codegym.cli import run_options as given
+from codegym.cli.clusters import RayActors, RayAddress, stage_on
 from codegym.cli.options import Json, Sandbox, TaskSourceName
 from codegym.cli.output import console, print_json, safe
 from codegym.errors import UsageError
@@ -39,6 +40,8 @@ def run(
     gamma: given.Gamma = 1.0,
     tools: given.ToolNames = "default",
     sandbox: Sandbox = "auto",
+    ray: RayAddress = None,
+    ray_actors: RayActors = 2,
     network: given.Network = "none",
     max_steps: given.MaxSteps = 50,
     max_episode_sec: given.MaxEpisodeSec = 1800.0,
@@ -78,7 +81,7 @@ def run(
         sandbox=sandbox,
         options=options,
     )
-    summary = _watched(config)
+    summary = _watched(config, ray, ray_actors)
     if json:
         print_json(as_json(summary, out))
     else:
@@ -87,14 +90,18 @@ def run(
         raise typer.Exit(1)
 
 
-def _watched(config: RunConfig) -> Summary:
+def _watched(config: RunConfig, ray: str | None, ray_actors: int) -> Summary:
     """Run it, with progress on stderr."""
     from codegym.cli.progress import Progress
     from codegym.loop import run as run_loop
 
+    async def play(progress: Progress) -> Summary:
+        async with stage_on(ray, ray_actors, config.sandbox) as stage:
+            return await run_loop(config, progress, stage)
+
     try:
         with Progress() as progress:
-            return asyncio.run(run_loop(config, progress))
+            return asyncio.run(play(progress))
     except KeyboardInterrupt:
         stopped = f"{config.out}: stopped; the same command goes on from here"
         console(stderr=True).print(stopped, soft_wrap=True)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from codegym.cli import train_options as given
+from codegym.cli.clusters import RayActors, RayAddress, stage_on
 from codegym.cli.options import Json, Sandbox, TaskSourceName
 from codegym.cli.output import console, print_json
+
+if TYPE_CHECKING:
+    from codegym.training.session import Watcher
 
 
 class Switch(StrEnum):
@@ -70,6 +74,8 @@ def rl(
     save_every: given.SaveEvery = 10,
     workers: Annotated[int, typer.Option("--workers", "-w", min=1, help="Episodes at once.")] = 16,
     sandbox: Sandbox = "auto",
+    ray: RayAddress = None,
+    ray_actors: RayActors = 2,
     reward: Annotated[str, typer.Option(help="solved, progress, honest, or a plug-in.")] = "solved",
     tools: given.ToolNames = "default",
     max_steps: given.MaxSteps = 10,
@@ -117,7 +123,12 @@ def rl(
             max_output_chars=max_output_chars,
         ),
     )
-    taken = given.watched(lambda told, _: train_rl(config, told), out)
+
+    async def train(told: Watcher) -> int:
+        async with stage_on(ray, ray_actors, sandbox) as stage:
+            return await train_rl(config, told, stage)
+
+    taken = given.watched(lambda told, _: train(told), out)
     if json:
         print_json(given.as_json(out, taken))
     else:
