@@ -170,8 +170,32 @@ def _print(result: Generated, pack: PackInfo, folder: Path) -> None:
         f"running ({result.found} in all), in {result.seconds:.0f} s",
         soft_wrap=True,
     )
+    _print_stages(result)
     out.print(safe(f"version {pack.version} of the pack {pack.name}, in {folder}"), soft_wrap=True)
     out.print(f"codegym tasks list --tasks {pack.name}", style="dim", soft_wrap=True)
+
+
+def _print_stages(result: Generated) -> None:
+    """How the two stages went."""
+    out, fast, confirmed = console(), result.fast, result.confirmed
+    if fast.looked:
+        out.print(
+            f"{fast.looked} edits tried in forked processes, {60 * fast.looked / fast.seconds:.0f} "
+            f"a minute; {fast.nulls} of no effect among them, of which {fast.null_valid} failed a "
+            "test",
+            style="dim",
+            soft_wrap=True,
+        )
+    if confirmed.held:
+        out.print(
+            f"{confirmed.held} of {confirmed.tried} confirmed in fresh sandboxes, "
+            f"{60 * confirmed.held / confirmed.seconds:.0f} a minute",
+            style="dim",
+            soft_wrap=True,
+        )
+    cold = ", ".join(f"{count} {safe(why)}" for why, count in fast.cold.most_common())
+    if cold:
+        out.print(f"tried in fresh sandboxes only: {cold}", style="dim", soft_wrap=True)
 
 
 def _funnel(result: Generated) -> str:

@@ -2,42 +2,26 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 
-from codegym.errors import UsageError
 from codegym.grading.progress import SILENT, Progress
 from codegym.grading.setting import Setting
 from codegym.grading.trials import workers as cores
-from codegym.mutation.baseline import Baseline, measure
-from codegym.mutation.candidates import Candidate, draw, find_candidates, sources
+from codegym.mutation.candidates import Candidate, draw
 from codegym.mutation.composites import Attempt, Calls, Composite, Ground, Rounds
 from codegym.mutation.gathering import Gathering
 from codegym.mutation.operators import Operator
-from codegym.mutation.screening import Screen
+from codegym.mutation.outset import outset
 from codegym.mutation.statements import Detail
 from codegym.mutation.trial import UNFIT, Reason, Trial
 from codegym.mutation.trying import Confirmed, Trying
-from codegym.mutation.warm.session import Warmth, feel
 from codegym.mutation.warm.stage import Counts, Stage
-from codegym.sandbox.images import shared_functions
 from codegym.store import LayerStore
-from codegym.syntax import Parsed, grammar
 from codegym.tasks import Environment
-from codegym.types import Task, Tree
-from codegym.workspace.history import open_history
-
-#: Languages of the tests that runners of ours run; ``tap`` and ``junit`` run any.
-_RUNS = {
-    "cargo": ("rust",),
-    "go": ("go",),
-    "node": ("javascript", "typescript"),
-    "pytest": ("python",),
-    "unittest": ("python",),
-}
+from codegym.types import Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,16 +104,13 @@ async def generate(
         DataError: The environment is broken.
         UnavailableError: This machine lacks something.
     """
-    began, kept = time.perf_counter(), store or LayerStore()
-    progress.note(f"looking for edits in {environment.name}")
-    tree = (await asyncio.to_thread(open_history, environment)).tree_at(environment.head)
-    files, candidates = _look(environment, tree, operators, seed, only)
-    baselines = await _baselines(setting, environment, frozenset(files), progress, kept)
-    screen = await asyncio.to_thread(_screen, baselines, tree, files, kept)
+    began, kept, busy = time.perf_counter(), store or LayerStore(), workers or cores()
+    found = await outset(environment, setting, operators, seed, only, progress, kept)
+    tree, files, baselines, screen = found.tree, found.files, found.baselines, found.screen
     gathering = Gathering(tree, screen, seed, known, detail)
-    busy = workers or cores()
-    warmths = await _warmths(setting, baselines, progress, kept)
-    stage, parts = (Stage(setting, one, warmths, kept, busy) for one in (screen, screen.anew()))
+    stage, parts = (
+        Stage(setting, one, found.warmths, kept, busy, progress) for one in (screen, screen.anew())
+    )
     trying = Trying(setting, screen, stage, kept, busy, gathering.unwanted)
     most = max(orders.stop - 1, 2)
     ground = Ground(
@@ -137,7 +118,7 @@ async def generate(
     )
     rounds = Rounds(trying, parts, ground, composites, orders)
     progress.begin(f"tasks of {environment.name}", count)
-    async with aclosing(rounds.in_order(draw(candidates, seed))) as tried:
+    async with aclosing(rounds.in_order(draw(found.candidates, seed))) as tried:
         async for candidate, trial in tried:
             _tell(progress, candidate, trial, taken=gathering.take(candidate, trial))
             if len(gathering.tasks) >= count:
@@ -145,7 +126,7 @@ async def generate(
     return Generated(
         tasks=tuple(gathering.tasks),
         candidates=gathering.looked_at,
-        found=len(candidates),
+        found=len(found.candidates),
         funnel=dict(gathering.funnel.most_common()),
         left_out={test: why for each in baselines for test, why in each.left_out.items()},
         operators=dict(sorted(gathering.operators.items())),
@@ -156,78 +137,8 @@ async def generate(
     )
 
 
-def _look(
-    environment: Environment,
-    tree: Tree,
-    operators: Sequence[Operator],
-    seed: int,
-    only: Callable[[Candidate], bool] | None,
-) -> tuple[Mapping[str, Parsed], list[Candidate]]:
-    """The files that may be mutated, and the edits of them that are to be looked at."""
-    _can_run(environment)
-    files = sources(environment, tree)
-    candidates = find_candidates(files, operators, seed)
-    if not candidates:
-        raise UsageError(_nothing(environment, files))
-    return files, [one for one in candidates if only is None or only(one)]
-
-
-def _can_run(environment: Environment) -> None:
-    """Refuse an environment whose edits none of its suites could notice."""
-    language = environment.language
-    grammar(language)  # it is one that is known
-    named = sorted({suite.runner for suite in environment.suites})
-    if all(language not in _RUNS.get(one, (language,)) for one in named):
-        raise UsageError(
-            f"{environment.name} is written in {language}, and {', '.join(named)} runs the tests "
-            f"of {_RUNS[named[0]][0]}: edits of {language} cannot be tried. Name another runner in "
-            f"{environment.folder}/environment.toml"
-        )
-
-
-async def _baselines(
-    setting: Setting,
-    environment: Environment,
-    files: frozenset[str],
-    progress: Progress,
-    store: LayerStore,
-) -> list[Baseline]:
-    """What every suite does without an edit."""
-    return [
-        await measure(setting, environment, suite, progress, files=files, store=store)
-        for suite in environment.suites
-    ]
-
-
-async def _warmths(
-    setting: Setting, baselines: Sequence[Baseline], progress: Progress, store: LayerStore
-) -> dict[str, Warmth]:
-    """How each suite bears to be run in forked processes."""
-    progress.note("running the tests in forked processes, nothing edited")
-    return {one.suite.name: await feel(setting, one, store) for one in baselines}
-
-
-def _screen(
-    baselines: Sequence[Baseline], tree: Tree, files: Iterable[str], store: LayerStore
-) -> Screen:
-    """What leaves out candidates unrun, those in functions that every sandbox holds among them."""
-    image = baselines[0].ready.image
-    shared = shared_functions(image, {path: tree[path] for path in files}, store)
-    return Screen(baselines, tree, frozenset((match.path, match.function) for match in shared))
-
-
 def _tell(progress: Progress, candidate: Candidate, trial: Trial, *, taken: bool) -> None:
     if taken:
         progress.advance(f"{candidate.operator.rpartition('.')[2]} in {candidate.path}")
     else:
         progress.note(f"{candidate.path}: {trial.reason or 'same_effect'}")
-
-
-def _nothing(environment: Environment, files: Mapping[str, Parsed]) -> str:
-    if not files:
-        globs = ", ".join(environment.edits.permitted)
-        return (
-            f"{environment.name} has no {environment.language} source that may be edited; "
-            f"`edits` in {environment.folder}/environment.toml permits: {globs}"
-        )
-    return f"the operators find no place in {len(files)} files of {environment.name}; name others"

@@ -147,6 +147,23 @@ async def look_at(
     return Tried(tuple(looks), nulls, bad)
 
 
+async def look_at_nulls(
+    setting: Setting,
+    baseline: Baseline,
+    warmth: Warmth,
+    candidates: Sequence[tuple[Candidate, Sequence[str]]],
+) -> list[Look]:
+    """Try what changes nothing in the places of candidates, in one session.
+
+    Raises:
+        SandboxError: The infrastructure broke, more than once.
+    """
+    making = Making(warmth.cpu_sec)
+    for candidate, tests in candidates:
+        making.add(candidate, tests, null=True)
+    return list((await _session(setting, baseline.ready, making)).looks.values())
+
+
 async def _batch(
     setting: Setting,
     baseline: Baseline,

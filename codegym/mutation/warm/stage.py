@@ -11,6 +11,7 @@ from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from codegym.grading.progress import SILENT, Progress
 from codegym.grading.setting import Setting
 from codegym.mutation.baseline import Baseline
 from codegym.mutation.candidates import Candidate
@@ -87,6 +88,7 @@ class Stage:
         warmths: By suite, how it bears that.
         store: Keeps what was seen.
         workers: Sessions at once. What is seen does not depend on it.
+        progress: Told how far it is.
     """
 
     def __init__(
@@ -96,7 +98,9 @@ class Stage:
         warmths: Mapping[str, Warmth],
         store: LayerStore,
         workers: int,
+        progress: Progress = SILENT,
     ) -> None:
+        self._progress = progress
         self._setting, self._screen, self._warmths = setting, screen, warmths
         self._store, self._workers = store, workers
         self._free = asyncio.Semaphore(workers)
@@ -185,6 +189,7 @@ class Stage:
         found = self._store.find(key)
         if found is None:
             async with self._free:
+                self._progress.note(f"trying {len(work)} edits, after {self.counts.looked} others")
                 if can_switch(baseline):
                     candidates = [one for one, _ in work]
                     tried = await look_at_all(self._setting, baseline, candidates)

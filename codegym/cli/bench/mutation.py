@@ -1,0 +1,213 @@
+"""Figures of mutation, against a run of the whole suite for each candidate."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from fnmatch import fnmatch
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+from codegym.cli.bench.measure import Figure
+from codegym.errors import UsageError
+
+if TYPE_CHECKING:
+    from codegym.grading.setting import Setting
+    from codegym.mutation.candidates import Candidate
+    from codegym.mutation.outset import Outset
+    from codegym.mutation.warm.session import Warmth
+    from codegym.mutation.warm.stage import Seen
+    from codegym.store import LayerStore
+    from codegym.tasks import Environment
+
+_MS = 1000.0
+#: For each time that is asked for.
+_CANDIDATES, _NULLS, _COMPARED, _COLD = 20, 25, 5, 0.25
+_NULL_BATCH = 250
+_SHOWN = 5
+
+
+class MutationBench:
+    """An environment's candidates, tried in every way; nothing that is known is used.
+
+    Args:
+        setting: Runs them.
+        environment: Whose they are.
+        globs: Only those in files that match one; where empty, all.
+        times: How much is measured.
+        note: Told what is being done.
+    """
+
+    def __init__(
+        self,
+        setting: Setting,
+        environment: Environment,
+        globs: list[str],
+        times: int,
+        note: Callable[[str], None],
+    ) -> None:
+        from codegym.grading.trials import workers
+
+        self._setting, self._environment, self._globs = setting, environment, globs
+        self._times, self._note, self._workers = times, note, workers()
+
+    async def figures(self) -> list[Figure]:
+        """All of them."""
+        from codegym.grading.progress import Progress
+        from codegym.mutation.operators import load_operators
+        from codegym.mutation.outset import outset
+        from codegym.store import LayerStore
+
+        tell = self._note
+
+        class Telling(Progress):
+            def note(self, text: str) -> None:
+                tell(text)
+
+        operators = load_operators((), self._environment.language, ["FixTests"])
+        found = await outset(
+            self._environment, self._setting, operators, 0, self._wanted, Telling(), LayerStore()
+        )
+        warmth = found.warmths[found.baselines[0].suite.name]
+        if warmth.why:
+            raise UsageError(f"{self._environment.name}: {warmth.why}, so all is tried cold")
+        with TemporaryDirectory(prefix="codegym-bench-") as name:
+            store = LayerStore(Path(name))
+            fast, seen = await self._fast(found, store)
+            return [
+                await self._against_cold(found, seen, fast),
+                await self._confirm(found, seen, warmth),
+                await self._agreement(found, seen),
+                await self._nulls(found, seen, warmth),
+            ]
+
+    def _wanted(self, candidate: Candidate) -> bool:
+        return not self._globs or any(fnmatch(candidate.path, one) for one in self._globs)
+
+    async def _fast(self, found: Outset, store: LayerStore) -> tuple[float, list[Seen]]:
+        """Milliseconds a candidate, and what was seen of each."""
+        from codegym.mutation.candidates import draw
+        from codegym.mutation.warm.stage import Stage
+
+        self._note("trying candidates in forked processes")
+        stage = Stage(self._setting, found.screen, found.warmths, store, self._workers)
+        drawn = islice(draw(found.candidates, 0), self._times * _CANDIDATES)
+        seen = [one async for wave in stage.waves(drawn) for one in wave]
+        looked = [one for one in seen if one.look is not None]
+        return _MS * stage.counts.seconds / max(1, stage.counts.looked), looked
+
+    async def _against_cold(self, found: Outset, seen: list[Seen], fast: float) -> Figure:
+        """One candidate in the fast stage, and one whole run for each of a few."""
+        from codegym.grading.trials import run_on, together
+        from codegym.types import Change
+
+        self._note("running the whole suite for a few of them")
+        count = max(self._workers, round(self._times * _COLD))
+        began = time.perf_counter()
+        for start in range(0, count, self._workers):
+            await together(
+                run_on(
+                    self._setting,
+                    found.baselines[0].ready,
+                    [Change(path, data) for path, data in one.candidate.mutants.items()],
+                )
+                for one in seen[start : start + self._workers]
+            )
+        cold = _MS * (time.perf_counter() - began) / count
+        return _one(
+            "mutation_fast_ms",
+            fast,
+            cold,
+            target=60_000 / 900,
+            what=f"wall time a candidate, {len(seen)} tried with all cores, choosing them included",
+            against=f"a fresh sandbox and the whole suite for each of {count}, with all cores",
+            n=len(seen),
+        )
+
+    async def _confirm(self, found: Outset, seen: list[Seen], warmth: Warmth) -> Figure:
+        """One task in the cold stage, and three whole runs."""
+        from codegym.grading.trials import run_on, together
+        from codegym.mutation.confirm import confirm
+
+        self._note("confirming tasks")
+        baseline = found.baselines[0]
+        failing = [one.candidate for one in seen if one.look is not None and one.look.failed]
+        chosen = failing[: max(2 * self._workers, self._times // 2)]
+        began, held = time.perf_counter(), 0
+        for start in range(0, len(chosen), self._workers):
+            trials = await together(
+                confirm(self._setting, baseline, warmth, one, found.screen.tests_for(one)[1])
+                for one in chosen[start : start + self._workers]
+            )
+            held += sum(one.reason is None for one in trials)
+        spent = _MS * (time.perf_counter() - began) / max(1, held)
+        began = time.perf_counter()
+        await together(run_on(self._setting, baseline.ready) for _ in range(3 * self._workers))
+        thrice = _MS * (time.perf_counter() - began) / self._workers
+        return _one(
+            "mutation_confirm_ms",
+            spent,
+            thrice,
+            target=1000.0,
+            what=f"wall time a confirmed task with all cores; {held} of {len(chosen)} held",
+            against="three whole runs of the suite for each, with all cores",
+            n=held,
+        )
+
+    async def _agreement(self, found: Outset, seen: list[Seen]) -> Figure:
+        """How many candidates fail other tests when they are imported."""
+        from codegym.mutation.warm.agreement import differences
+
+        self._note("comparing failing tests with those of ordinary runs")
+        step = max(1, len(seen) // max(1, self._times * _COMPARED))
+        chosen = [(one, found.screen.tests_for(one.candidate)[1]) for one in seen[::step]]
+        others = await differences(self._setting, found.baselines[0], chosen, self._workers)
+        told = "; ".join(
+            f"{one.candidate.operator} in {one.candidate.path} {one.candidate.function} at "
+            f"{one.candidate.edit.start}: {one.fast[0]} {len(one.fast[1])}, "
+            f"cold {one.cold[0]} {len(one.cold[1])}"
+            for one in others[:_SHOWN]
+        )
+        return _one(
+            "mutation_differing_percent",
+            100 * len(others) / max(1, len(chosen)),
+            None,
+            target=0.5,
+            what=f"candidates whose failing tests are others in an ordinary run. {told}".strip(),
+            against="",
+            n=len(chosen),
+        )
+
+    async def _nulls(self, found: Outset, seen: list[Seen], warmth: Warmth) -> Figure:
+        """How many mutants that change nothing fail a test."""
+        from codegym.mutation.warm.session import look_at_nulls
+
+        self._note("trying mutants that change nothing")
+        baseline, wanted = found.baselines[0], self._times * _NULLS
+        work = [(one.candidate, sorted(found.screen.tests_for(one.candidate)[1])) for one in seen]
+        work = (work * (wanted // max(1, len(work)) + 1))[:wanted]
+        failed = run = 0
+        began = time.perf_counter()
+        for start in range(0, len(work), _NULL_BATCH):
+            part = work[start : start + _NULL_BATCH]
+            looks = await look_at_nulls(self._setting, baseline, warmth, part)
+            run += sum(one.ended == "ran" for one in looks)
+            failed += sum(bool(one.failed) for one in looks)
+        pace = 60 * run / (time.perf_counter() - began)
+        return _one(
+            "mutation_null_valid",
+            float(failed),
+            None,
+            target=0.0,
+            what=f"mutants that change nothing and fail a test ({pace:.0f} a minute, one session)",
+            against="",
+            n=run,
+        )
+
+
+def _one(
+    name: str, value: float, floor: float | None, *, target: float, what: str, against: str, n: int
+) -> Figure:
+    return Figure(name, value, value, floor, target, what, against, n)
