@@ -27,14 +27,26 @@ def bench(
     network: Annotated[
         bool, typer.Option("--network", help="Measure the egress proxy instead of sandboxes.")
     ] = False,
+    mutation: Annotated[
+        str,
+        typer.Option(
+            metavar="ENVIRONMENT",
+            help="Measure how fast candidates of an environment are tried, and how well.",
+        ),
+    ] = "",
+    files: Annotated[
+        str, typer.Option(metavar="GLOBS", help="With --mutation: only edits of files that match.")
+    ] = "",
 ) -> None:
     """Measure what the gym costs, and beside each figure its physical floor in the same run."""
     with activity() as note:
-        figures = (
-            _measure_network(times, note)
-            if network
-            else asyncio.run(_measure(tasks, sandbox, times, note))
-        )
+        if network:
+            figures = _measure_network(times, note)
+        elif mutation:
+            globs = [one.strip() for one in files.split(",") if one.strip()]
+            figures = asyncio.run(_measure_mutation(mutation, globs, sandbox, times, note))
+        else:
+            figures = asyncio.run(_measure(tasks, sandbox, times, note))
     if json:
         print_json({each.name: _as_json(each) for each in figures})
     else:
@@ -60,6 +72,18 @@ async def _measure(
             note(f"measuring {measure.__name__.replace('_', ' ')}")
             figures.append(await measure())
     return figures
+
+
+async def _measure_mutation(
+    name: str, globs: list[str], sandbox: str, times: int, note: Callable[[str], None]
+) -> list[Figure]:
+    from codegym.cli.bench.mutation import MutationBench
+    from codegym.loop import open_setting
+    from codegym.tasks import sources
+
+    environment = sources.environment(name)
+    async with open_setting(sandbox, note) as setting:
+        return await MutationBench(setting, environment, globs, times, note).figures()
 
 
 def _measure_network(times: int, note: Callable[[str], None]) -> list[Figure]:
