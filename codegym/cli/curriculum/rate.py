@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,6 +16,7 @@ from codegym.cli.output import console, counted, print_json, safe
 
 if TYPE_CHECKING:
     from codegym.curriculum.ratings import Rating
+    from codegym.curriculum.unseen import Unseen
     from codegym.runs import EpisodeRecord
     from codegym.tasks import TaskFile
 
@@ -82,10 +83,11 @@ def rate(
     name = f"{policy}@{recorded.pins.policy_version}"
     parts = source.parts if isinstance(source, Joined) else (source,)
     rated = [_rate_part(part, name, recorded.episodes()) for part in parts]
+    predicted = _unseen(parts, rated)
     if json:
-        print_json(_as_json(rated, folder, summary.faults))
+        print_json(_as_json(rated, folder, summary.faults, predicted))
     else:
-        _print(rated)
+        _print(rated, predicted)
     if summary.faults:
         raise typer.Exit(1)
 
@@ -118,7 +120,19 @@ def _rate_part(
     return path, ratings
 
 
-def _as_json(rated: list[tuple[Path, list[Rating]]], run: Path, faults: int) -> dict[str, object]:
+def _unseen(parts: Sequence[TaskFile], rated: list[tuple[Path, list[Rating]]]) -> Unseen:
+    """How well success is predicted for tasks that were left out, from the others."""
+    from codegym.curriculum.pool import slim
+    from codegym.curriculum.unseen import unseen
+
+    tries = {one.task_id: one.tries for _, each in rated for one in each}
+    tasks = [slim(task) for part in parts for task in part if task.instance_id in tries]
+    return unseen(tasks, tries)
+
+
+def _as_json(
+    rated: list[tuple[Path, list[Rating]]], run: Path, faults: int, predicted: Unseen
+) -> dict[str, object]:
     from codegym.curriculum.ratings import agreement
 
     every = [rating for _, ratings in rated for rating in ratings]
@@ -126,10 +140,17 @@ def _as_json(rated: list[tuple[Path, list[Rating]]], run: Path, faults: int) -> 
         {"policies": pair, "rank_correlation": value} for pair, value in agreement(every).items()
     ]
     files = [path for path, _ in rated]
-    return {"ratings": every, "files": files, "agreement": pairs, "run": run, "faults": faults}
+    return {
+        "ratings": every,
+        "files": files,
+        "agreement": pairs,
+        "unseen": predicted,
+        "run": run,
+        "faults": faults,
+    }
 
 
-def _print(rated: list[tuple[Path, list[Rating]]]) -> None:
+def _print(rated: list[tuple[Path, list[Rating]]], predicted: Unseen) -> None:
     from codegym.curriculum.ratings import agreement
 
     out = console()
@@ -146,5 +167,8 @@ def _print(rated: list[tuple[Path, list[Rating]]]) -> None:
         out.print(f"the {_SHOWN} easiest and hardest of {counted(len(every), 'task')}", style="dim")
     for (one, other), value in agreement(every).items():
         out.print(safe(f"{one} and {other} order them alike: rank correlation {value:.2f}"))
+    if predicted.auc is not None and predicted.base is not None:
+        told = f"success on tasks left out is predicted with an AUC of {predicted.auc:.2f}"
+        out.print(f"{told}; by each policy's mean alone, {predicted.base:.2f}", soft_wrap=True)
     for path, _ in rated:
         out.print(safe(str(path)), style="dim", soft_wrap=True)
