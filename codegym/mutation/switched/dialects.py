@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from tree_sitter import Node
@@ -97,9 +97,19 @@ def _c_fits(function: Node) -> bool:
 
 
 def _rust_fits(function: Node) -> bool:
-    """What runs while it is compiled can ask nobody."""
+    """What runs while it is compiled can ask nobody; of a type with no name, there is but one."""
+    returned = function.child_by_field_name("return_type")
+    if returned is not None and next(_types(returned), None) is not None:
+        return False
     modifiers = next((one for one in function.children if one.type == "function_modifiers"), None)
     return modifiers is None or b"const" not in (modifiers.text or b"").split()
+
+
+def _types(node: Node) -> Iterator[Node]:
+    """``impl Trait``, itself or within another type."""
+    if node.type == "abstract_type":
+        yield node
+    yield from descendants(node, "abstract_type")
 
 
 def _script_fits(function: Node) -> bool:

@@ -100,13 +100,15 @@ class _Look:
             built = await self._built(box, runner, woven)
             if built is None or built.well:
                 return woven if built else None, unbuilt
-            bad = {
-                number for path, line in built.errors for number in woven.at(self._path(path), line)
-            }
-            if not bad:
+            places = [(self._path(path), line) for path, line in built.errors]
+            bad = {number for place in places for number in woven.at(*place)}
+            # Else it is the switch that does not compile, and all in that function are left to
+            # runs of their own.
+            lost = bad or {number for place in places for number in woven.around(*place)}
+            if not lost:
                 return None, frozenset()
             unbuilt |= bad
-            left = {number: one for number, one in left.items() if number not in bad}
+            left = {number: one for number, one in left.items() if number not in lost}
         return None, unbuilt
 
     def _woven(self, candidates: Mapping[int, Candidate]) -> Woven:

@@ -13,6 +13,8 @@ from codegym.syntax import Edit, Parsed, ancestors, apply_edits
 
 #: A function is known by its file and the place of its body.
 _Place = tuple[str, int, int]
+#: A number, and the first and last line of what it is of.
+_Lines = tuple[int, int, int]
 _MOST_FUNCTIONS = 65_000
 
 
@@ -24,11 +26,20 @@ class Woven:
         files: Those that differ from the repository's.
         functions: Number of an edit to the numbers of the functions that it is in.
         arms: File to its variants, by number of the edit, with first and last line.
+        switches: File to its functions that have variants, by number, with first and last line.
     """
 
     files: Mapping[str, bytes]
     functions: Mapping[int, frozenset[int]]
-    arms: Mapping[str, tuple[tuple[int, int, int], ...]] = field(default_factory=dict)
+    arms: Mapping[str, tuple[_Lines, ...]] = field(default_factory=dict)
+    switches: Mapping[str, tuple[_Lines, ...]] = field(default_factory=dict)
+
+    def around(self, path: str, line: int) -> frozenset[int]:
+        """Which edits are in the function that has a line."""
+        which = {
+            number for number, first, last in self.switches.get(path, ()) if first <= line <= last
+        }
+        return frozenset(one for one, found in self.functions.items() if found & which)
 
     def at(self, path: str, line: int) -> frozenset[int]:
         """Which edits' variants have a line."""
@@ -62,15 +73,18 @@ def weave(language: str, candidates: Mapping[int, Candidate], files: Mapping[str
                 variants.setdefault(place, {}).setdefault(number, []).append(spot.edit)
                 functions.setdefault(number, set()).add(place)
     numbers = {place: at for at, place in enumerate(sorted(variants)[:_MOST_FUNCTIONS])}
-    made, arms = {}, {}
+    made: dict[str, bytes] = {}
+    arms: dict[str, tuple[_Lines, ...]] = {}
+    switches: dict[str, tuple[_Lines, ...]] = {}
     for path in dict.fromkeys(place[0] for place in numbers):
         mine = {place: variants[place] for place in numbers if place[0] == path}
         parsed = hosts[next(iter(mine))][0].source
-        made[path], arms[path] = _file(dialect, parsed, mine, numbers)
+        made[path], arms[path], switches[path] = _file(dialect, parsed, mine, numbers)
     return Woven(
         with_roots(made, files) if language == "rust" else made,
         {one: frozenset(numbers[at] for at in places) for one, places in functions.items()},
         arms,
+        switches,
     )
 
 
@@ -95,14 +109,17 @@ def _file(
     parsed: Parsed,
     variants: Mapping[_Place, Mapping[int, Sequence[Edit]]],
     numbers: Mapping[_Place, int],
-) -> tuple[bytes, tuple[tuple[int, int, int], ...]]:
-    """One file, and where its variants are."""
+) -> tuple[bytes, tuple[_Lines, ...], tuple[_Lines, ...]]:
+    """One file, where its variants are, and where the functions that have them."""
     source, out, at = parsed.source, bytearray(dialect.prelude), 0
-    arms: list[tuple[int, int, int]] = []
+    arms: list[_Lines] = []
+    switches: list[_Lines] = []
     for place in sorted(variants):
         _, start, end = place
         body = source[start:end]
-        out += source[at:start] + (dialect.opening % numbers[place]).encode()
+        out += source[at:start]
+        begins = out.count(b"\n") + 1
+        out += (dialect.opening % numbers[place]).encode()
         for number, edits in sorted(variants[place].items()):
             moved = [Edit(one.start - start, one.end - start, one.replacement) for one in edits]
             out += (dialect.arm % number).encode()
@@ -111,5 +128,6 @@ def _file(
             arms.append((number, first, out.count(b"\n") + 1))
             out += dialect.arm_end.encode()
         out += dialect.default.encode() + body + dialect.closing.encode()
+        switches.append((numbers[place], begins, out.count(b"\n") + 1))
         at = end
-    return bytes(out + source[at:]), tuple(arms)
+    return bytes(out + source[at:]), tuple(arms), tuple(switches)

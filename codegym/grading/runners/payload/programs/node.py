@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from .driving import Ended, Limit, Report, Request, Test, files_of, frame, main, run, said
@@ -44,6 +45,37 @@ def run_file(
     *options: str,
 ) -> tuple[list[tuple[str, Test]], Ended, str]:
     """Run one file: its tests, how it ended, and why they do not count, or ``""``."""
+    ended, told = _run(request, path, env, limit, options)
+    tests = [(name, test) for _, name, test in _tests(request, told)]
+    return tests, ended, _problem(ended, told, [test for _, test in tests])
+
+
+def run_together(
+    request: Request,
+    paths: Sequence[str],
+    env: Mapping[str, str] | None = None,
+    limit: Limit | None = None,
+    *options: str,
+) -> tuple[list[tuple[str, Test]], Ended, str]:
+    """Run several files in one process, where that is good enough; tests by their ids."""
+    with tempfile.NamedTemporaryFile("w", suffix=".mjs") as entry:
+        for path in paths:
+            entry.write(f"await import({json.dumps(os.path.join(request.root, path))});\n")
+        entry.flush()
+        ended, told = _run(request, entry.name, env, limit, options)
+    found = list(_tests(request, told))
+    tests = [(f"{os.path.relpath(file, request.root)}::{name}", test) for file, name, test in found]
+    return tests, ended, _problem(ended, told, [test for _, test in tests])
+
+
+def _run(
+    request: Request,
+    path: str,
+    env: Mapping[str, str] | None,
+    limit: Limit | None,
+    options: Sequence[str],
+) -> tuple[Ended, list[dict[str, Any]]]:
+    """Run a file; what it reports comes by a file of its own that has no name."""
     events = os.memfd_create("events")
     try:
         argv = ["node", f"--test-reporter={REPORTER}", *options]
@@ -52,11 +84,9 @@ def run_file(
         ended = run(argv, request.root, clean, (events,), limit)
         with open(events, "rb", closefd=False) as file:
             file.seek(0)
-            told = list(_events(file.read(MAX_EVENTS)))
+            return ended, list(_events(file.read(MAX_EVENTS)))
     finally:
         os.close(events)
-    tests = list(_tests(request, told))
-    return tests, ended, _problem(ended, told, [test for _, test in tests])
 
 
 def _events(data: bytes) -> Iterator[dict[str, Any]]:
@@ -81,19 +111,21 @@ def _problem(ended: Ended, events: list[dict[str, Any]], tests: list[Test]) -> s
     return ""
 
 
-def _tests(request: Request, events: list[dict[str, Any]]) -> Iterator[tuple[str, Test]]:
-    """Names, from the outermost suite inwards, and outcomes."""
+def _tests(request: Request, events: list[dict[str, Any]]) -> Iterator[tuple[str, str, Test]]:
+    """Files; names, from the outermost suite inwards; and outcomes."""
     stack: list[str] = []
+    file = ""
     for event in events:
         depth, name = event.get("depth"), event.get("name")
         if not isinstance(depth, int) or not isinstance(name, str) or depth > len(stack):
             continue
         if event["type"] == "start":
             stack[depth:] = [name]
+            file = file if depth else str(event.get("file"))
         elif event["type"] in ("pass", "fail"):
             test = _test(request, event)
             if test is not None:
-                yield "::".join((*stack[:depth], name)), test
+                yield file, "::".join((*stack[:depth], name)), test
 
 
 def _test(request: Request, event: dict[str, Any]) -> Test | None:

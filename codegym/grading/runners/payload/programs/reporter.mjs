@@ -14,6 +14,7 @@ export default async function* report(source) {
     const record = {
       type: NAMES[type],
       name: data.name,
+      file: data.file,
       depth: data.nesting,
       ms: data.details?.duration_ms,
       suite: data.details?.type === "suite",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import resource
 import sys
 import tempfile
 from collections.abc import Iterable, Mapping
@@ -50,7 +51,10 @@ class _Files:
         return [[one] for one in parts]
 
 
+@dataclass
 class _Node(_Files):
+    """Starting takes longer than the tests: so files share a process."""
+
     def build(self, files: list[str]) -> tuple[bool, list[tuple[str, int]], str]:
         errors, well, told = [], True, ""
         for path in files:
@@ -63,10 +67,13 @@ class _Node(_Files):
     def parts(self) -> list[str]:
         return list(files_of(self.request, node.is_test))
 
+    def together(self, parts: Iterable[str]) -> list[list[str]]:
+        every = list(parts)
+        return [every] if every else []
+
     def run(self, parts: list[str], env: Mapping[str, str], limit: Limit | None) -> _Ran:
         preload = os.path.join(os.path.dirname(os.path.abspath(__file__)), "switch.cjs")
-        tests, ended, problem = node.run_file(self.request, parts[0], env, limit, "-r", preload)
-        return _named(parts[0], tests), ended, problem
+        return node.run_together(self.request, parts, env, limit, "-r", preload)
 
 
 class _Tap(_Files):
@@ -209,3 +216,5 @@ def _try(asked: Mapping[str, Any], tool: Tool, report: Report) -> None:
     with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         list(pool.map(trial.survey, tool.parts()))
         list(pool.map(lambda one: trial.look(*one), edits.items()))
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    report.raw({"cpu_sec": round(used.ru_utime + used.ru_stime, 3)})
