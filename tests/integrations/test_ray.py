@@ -117,10 +117,10 @@ async def test_what_cannot_be_had_is_told(tmp_path, monkeypatch, cluster):
     with pytest.raises(UnavailableError, match="no Ray cluster"):
         async with on_ray("127.0.0.1:1"):
             pass
+    online = replace(config(tmp_path / "x").options, network="pip-as-of-task")
+    with pytest.raises(UsageError, match="--network cannot be used with --ray"):
+        await played(cluster, replace(config(tmp_path / "x"), options=online))
     monkeypatch.setattr("codegym.integrations.ray.stage._START_SEC", 3.0)
     with pytest.raises(UnavailableError, match="an actor did not start"):
         async with on_ray(cluster.address, actors=1, cpus=64):
             pass
-    online = replace(config(tmp_path / "x").options, network="pip-as-of-task")
-    with pytest.raises(UsageError, match="--network cannot be used with --ray"):
-        await played(cluster, replace(config(tmp_path / "x"), options=online))
