@@ -22,6 +22,7 @@ from codegym.cli import (
     image,
     network,
     pack,
+    plot,
     proxy,
     redteam,
     replay,
