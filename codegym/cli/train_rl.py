@@ -87,6 +87,7 @@ def rl(
     Give the same command again to go on where it was stopped, however it was stopped.
     """
     given.require_train()
+    from codegym.cli.train_watch import watched
     from codegym.envs.options import EpisodeOptions
     from codegym.registration import kind_of
     from codegym.training.feedback import Feedback
@@ -128,7 +129,7 @@ def rl(
         async with stage_on(ray, ray_actors, sandbox) as stage:
             return await train_rl(config, told, stage)
 
-    taken = given.watched(lambda told, _: train(told), out)
+    taken = watched(lambda told, _: train(told), out)
     if json:
         print_json(given.as_json(out, taken))
     else:

@@ -52,6 +52,7 @@ def sft(
     given.require_train()
     if (model is None) != tiny:
         raise UsageError("give one of --model PATH_OR_NAME and --tiny")
+    from codegym.cli.train_watch import watched
     from codegym.envs.options import EpisodeOptions
     from codegym.registration import kind_of
     from codegym.training.learner import Steps
@@ -78,7 +79,7 @@ def sft(
             max_output_chars=max_output_chars,
         ),
     )
-    taken = given.watched(lambda told, runs: train_sft(config, told, runs), out)
+    taken = watched(lambda told, runs: train_sft(config, told, runs), out)
     if json:
         print_json(given.as_json(out, taken))
     else:
