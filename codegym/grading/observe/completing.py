@@ -25,7 +25,7 @@ _SHARE, _NOTHING_SEC = 0.1, 0.03
 _SEED = 9
 #: Of a task that nothing is asked anew of, so many functions are tried again.
 _FEW = 6
-_FAILING_SEC = 20.0
+_FAILING_SEC = 60.0
 
 
 async def completed(
