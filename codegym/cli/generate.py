@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Coroutine, Mapping
 from dataclasses import replace
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,7 +21,7 @@ from codegym.errors import UsageError
 
 if TYPE_CHECKING:
     from codegym.mutation import Generated
-    from codegym.tasks import PackInfo
+    from codegym.tasks import Environment, PackInfo
     from codegym.types import Kind
 
 
@@ -83,39 +84,25 @@ def generate(
     moment, it goes on from there when the same command is given again.
     """
     from codegym import mutation
-    from codegym.cli.steps import Steps
-    from codegym.loop import open_setting
     from codegym.tasks import sources
 
     home = sources.environment(environment)
     folder = mutation.place_for(home, out)
     chosen, composites, orders = generating.choice(operators, order, home.language, _KINDS[kind])
-    generating.check_writer(statements, base_url)
-    attempts = generating.attempts_of(failed, home, orders)
-    known = mutation.tasks_in(folder, home)
-
-    async def make() -> tuple[Generated, Mapping[str, int]]:
-        with Steps() as steps:
-            async with open_setting(sandbox, steps.note) as setting:
-                made = await mutation.generate(
-                    home,
-                    setting,
-                    chosen,
-                    count=count,
-                    seed=seed,
-                    workers=workers,
-                    known=known,
-                    composites=composites,
-                    orders=orders,
-                    attempts=attempts,
-                    detail=detail.value,
-                    progress=steps,
-                )
-            told = await generating.reworded(made.tasks, home, statements, base_url, detail, steps)
-            return replace(made, tasks=told.tasks), told.counts
-
+    writing = generating.Writing(statements, base_url, detail)
+    making = partial(
+        mutation.generate,
+        home,
+        operators=chosen,
+        count=count,
+        seed=seed,
+        workers=workers,
+        known=mutation.tasks_in(folder, home),
+        joining=mutation.Joining(composites, orders, generating.attempts_of(failed, home, orders)),
+        detail=detail.value,
+    )
     try:
-        result, told = asyncio.run(make())
+        result, told = asyncio.run(_make(making, home, writing, sandbox))
     except KeyboardInterrupt:
         console(stderr=True).print("stopped; the same command goes on from here")
         raise
@@ -129,6 +116,23 @@ def generate(
         if told:
             said = ", ".join(f"{count} {what}" for what, count in told.items())
             console().print(f"statements by {safe(statements)}: {said}", soft_wrap=True)
+
+
+async def _make(
+    making: partial[Coroutine[Any, Any, Generated]],
+    home: Environment,
+    writing: generating.Writing,
+    sandbox: str,
+) -> tuple[Generated, Mapping[str, int]]:
+    """Tasks with their statements, and how those were come by."""
+    from codegym.cli.steps import Steps
+    from codegym.loop import open_setting
+
+    with Steps() as steps:
+        async with open_setting(sandbox, steps.note) as setting:
+            made = await making(setting=setting, progress=steps)
+        told = await writing.of(made.tasks, home, steps)
+    return replace(made, tasks=told.tasks), told.counts
 
 
 def _as_json(result: Generated, pack: PackInfo, folder: Path) -> dict[str, Any]:

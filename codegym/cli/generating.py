@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -118,40 +119,50 @@ def attempts_of(run: Path | None, home: Environment, orders: range) -> list[Atte
     return found
 
 
-def check_writer(statements: str, base_url: str | None) -> None:
-    """Refuse a writer that is none, before anything is run.
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """How statements are written.
+
+    Attributes:
+        statements: ``"template"`` or ``"chat:MODEL"``.
+        base_url: Where the model is served.
+        detail: How much they say.
 
     Raises:
-        UsageError: It is no ``template`` and no ``chat:MODEL``, or lacks its address.
+        UsageError: They are neither, or the model has no address.
     """
-    if statements != "template":
-        _chat(statements, base_url)
-    elif base_url is not None:
-        raise UsageError("--base-url is for --statements chat:MODEL")
 
+    statements: str
+    base_url: str | None
+    detail: Detail
 
-async def reworded(
-    tasks: Sequence[Task], home: Environment, statements: str, base_url: str | None,
-    detail: Detail, steps: Steps,
-) -> Reworded:  # fmt: skip
-    """Tasks with statements by whoever is to write them."""
-    from codegym.mutation.statements import Reworded, reword
-    from codegym.workspace.history import open_history
+    def __post_init__(self) -> None:
+        """Refuse what is wrong before anything is run."""
+        if self.statements != "template":
+            self._chat()
+        elif self.base_url is not None:
+            raise UsageError("--base-url is for --statements chat:MODEL")
 
-    if statements == "template":
-        return Reworded(tuple(tasks), {})
-    chat = _chat(statements, base_url)
-    try:
-        tree = open_history(home).tree_at(home.head)
-        return await reword(tasks, tree, chat, detail.value, progress=steps)
-    finally:
-        await chat.aclose()
+    async def of(self, tasks: Sequence[Task], home: Environment, steps: Steps) -> Reworded:
+        """Tasks with statements by whoever is to write them."""
+        from codegym.mutation.statements import Reworded, reword
+        from codegym.workspace.history import open_history
 
+        if self.statements == "template":
+            return Reworded(tuple(tasks), {})
+        chat = self._chat()
+        try:
+            tree = open_history(home).tree_at(home.head)
+            return await reword(tasks, tree, chat, self.detail.value, progress=steps)
+        finally:
+            await chat.aclose()
 
-def _chat(statements: str, base_url: str | None) -> Chat:
-    kind, _, model = statements.partition(":")
-    if kind != "chat" or not model.strip():
-        raise UsageError(f"--statements: {statements!r} is neither template nor chat:MODEL")
-    from codegym.agents.chat import Chat
+    def _chat(self) -> Chat:
+        kind, _, model = self.statements.partition(":")
+        if kind != "chat" or not model.strip():
+            raise UsageError(
+                f"--statements: {self.statements!r} is neither template nor chat:MODEL"
+            )
+        from codegym.agents.chat import Chat
 
-    return Chat(model, base_url=base_url or "")
+        return Chat(model, base_url=self.base_url or "")

@@ -4,6 +4,7 @@ from codegym.mutation.composites import (
     COMPOSITES,
     Attempt,
     Composite,
+    Joining,
     is_composite,
     load_composites,
 )
@@ -18,6 +19,7 @@ __all__ = [
     "Attempt",
     "Composite",
     "Generated",
+    "Joining",
     "NodeOperator",
     "Operator",
     "Reason",

@@ -5,16 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from codegym.grading.progress import SILENT, Progress
 from codegym.grading.setting import Setting
 from codegym.grading.trials import workers as cores
 from codegym.mutation.candidates import Candidate, draw
-from codegym.mutation.composites import Attempt, Calls, Composite, Ground, Rounds
+from codegym.mutation.composites import SINGLE, Joining, Rounds
 from codegym.mutation.gathering import Gathering
 from codegym.mutation.operators import Operator
-from codegym.mutation.outset import outset
+from codegym.mutation.outset import Outset, outset
 from codegym.mutation.statements import Detail
 from codegym.mutation.trial import UNFIT, Reason, Trial
 from codegym.mutation.trying import Confirmed, Trying
@@ -68,9 +68,7 @@ async def generate(
     workers: int = 0,
     known: Iterable[Task] = (),
     only: Callable[[Candidate], bool] | None = None,
-    composites: Sequence[Composite] = (),
-    orders: range = range(1, 2),
-    attempts: Sequence[Attempt] = (),
+    joining: Joining = SINGLE,
     detail: Detail = "medium",
     progress: Progress = SILENT,
     store: LayerStore | None = None,
@@ -88,10 +86,7 @@ async def generate(
         workers: Candidates run at once; 0 for as many as there are cores.
         known: Tasks that are there already: none with the effect of one of these is made.
         only: Which candidates are looked at; None: all.
-        composites: How several edits are joined.
-        orders: How many faults a task may have; without 1, single edits are only tried, for
-            composites to be made of.
-        attempts: What policies left that did not solve tasks, for composites to start from.
+        joining: How several edits are joined, and how many faults a task may have.
         detail: How much statements say.
         progress: Told how far it is.
         store: Keeps what runs showed.
@@ -112,25 +107,29 @@ async def generate(
         Stage(setting, one, found.warmths, kept, busy, progress) for one in (screen, screen.anew())
     )
     trying = Trying(setting, screen, stage, kept, busy, gathering.unwanted)
-    most = max(orders.stop - 1, 2)
-    ground = Ground(
-        environment, tree, files, baselines, Calls(files), (), attempts, most=most, seed=seed
-    )
-    rounds = Rounds(trying, parts, ground, composites, orders)
+    ground = joining.ground(environment, tree, files, baselines, seed)
+    rounds = Rounds(trying, parts, ground, joining)
     progress.begin(f"tasks of {environment.name}", count)
     async with aclosing(rounds.in_order(draw(found.candidates, seed))) as tried:
         async for candidate, trial in tried:
             _tell(progress, candidate, trial, taken=gathering.take(candidate, trial))
             if len(gathering.tasks) >= count:
                 break
+    made = _generated(found, gathering, stage, trying)
+    return replace(made, seconds=time.perf_counter() - began)
+
+
+def _generated(found: Outset, gathering: Gathering, stage: Stage, trying: Trying) -> Generated:
+    """All that is known at the end, but for how long it took."""
+    left_out = (one.left_out.items() for one in found.baselines)
     return Generated(
         tasks=tuple(gathering.tasks),
         candidates=gathering.looked_at,
         found=len(found.candidates),
         funnel=dict(gathering.funnel.most_common()),
-        left_out={test: why for each in baselines for test, why in each.left_out.items()},
+        left_out={test: why for each in left_out for test, why in each},
         operators=dict(sorted(gathering.operators.items())),
-        seconds=time.perf_counter() - began,
+        seconds=0.0,
         trivial=gathering.trivial,
         fast=stage.counts,
         confirmed=trying.confirmed,

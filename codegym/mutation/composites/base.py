@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 import numpy as np
 
@@ -143,3 +143,36 @@ class Unconditional:
     def fault(self, _candidate: Candidate, _: Trial, _parts: Sequence[Trial], /) -> Reason | None:
         """Nothing else is asked."""
         return None
+
+
+@dataclass(frozen=True, slots=True)
+class Joining:
+    """How edits are to be joined.
+
+    Attributes:
+        composites: Those wanted.
+        orders: How many faults a task may have; without 1, single edits are only tried, for
+            composites to be made of.
+        attempts: What policies left that did not solve tasks, for composites to start from.
+    """
+
+    composites: Sequence[Composite] = ()
+    orders: range = range(1, 2)
+    attempts: Sequence[Attempt] = ()
+
+    def ground(
+        self,
+        environment: Environment,
+        tree: Tree,
+        files: Mapping[str, Parsed],
+        baselines: Sequence[Baseline],
+        seed: int,
+    ) -> Ground:
+        """What composites are made of, before any single edit was tried."""
+        most = max(self.orders.stop - 1, 2)
+        calls, attempts = Calls(files), self.attempts
+        return Ground(environment, tree, files, baselines, calls, (), attempts, most, seed)
+
+
+#: Single edits alone.
+SINGLE: Final = Joining()

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterable, Iterator
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
 from codegym.mutation.candidates import Candidate
-from codegym.mutation.composites.base import Composite, Ground, Tried
+from codegym.mutation.composites.base import Ground, Joining, Tried
 from codegym.mutation.trial import Reason, Trial
 from codegym.mutation.trying import Trying
 from codegym.mutation.warm.stage import Seen, Stage
@@ -37,15 +37,13 @@ class Rounds:
         trying: Runs them.
         parts: Looks at parts of composites, which are no candidates themselves.
         ground: What composites are made of, its single edits aside.
-        composites: How they are made.
-        orders: Which orders are wanted; without 1, single edits are but what others are made of.
+        joining: How they are made, and which orders are wanted.
     """
 
     trying: Trying
     parts: Stage
     ground: Ground
-    composites: Sequence[Composite]
-    orders: range
+    joining: Joining
     _known: dict[str, Tried] = field(default_factory=dict, init=False)
     _parts: dict[str, Trial] = field(default_factory=dict, init=False)
 
@@ -57,12 +55,14 @@ class Rounds:
         Raises:
             SandboxError: The infrastructure broke, more than once.
         """
-        if not self.composites:
+        if not self.joining.composites:
             async with aclosing(self.trying.in_order(singles)) as tried:
                 async for one in tried:
                     yield one
             return
-        if 1 not in self.orders and not any(one.of_singles for one in self.composites):
+        if 1 not in self.joining.orders and not any(
+            one.of_singles for one in self.joining.composites
+        ):
             singles = iter(())
         seen: set[str] = set()
         size = _FIRST_ROUND
@@ -87,10 +87,10 @@ class Rounds:
             async for wave in waves:
                 for one in wave:
                     quick = self.trying.quick(one)
-                    if quick is None and one.cold == _SUITE and 1 not in self.orders:
+                    if quick is None and one.cold == _SUITE and 1 not in self.joining.orders:
                         quick = await self.trying.trial_of(one.candidate)
                     self._note(one.candidate, quick)
-                if 1 in self.orders:
+                if 1 in self.joining.orders:
                     async with aclosing(self.trying.settled(wave)) as settled:
                         async for candidate, trial in settled:
                             self._note(candidate, trial)
@@ -109,7 +109,7 @@ class Rounds:
         self, candidates: Iterator[Candidate]
     ) -> AsyncGenerator[tuple[Candidate, Trial], None]:
         """Try composites: those that hold as far as a fast look tells are confirmed."""
-        by_id = {one.id: one for one in self.composites}
+        by_id = {one.id: one for one in self.joining.composites}
         async with aclosing(self.trying.waves(candidates)) as waves:
             async for wave in waves:
                 quick = [self.trying.quick(one) for one in wave]
@@ -131,7 +131,7 @@ class Rounds:
     def _fault(self, candidate: Candidate, trial: Trial) -> Reason | None:
         if trial.reason is not None:
             return trial.reason
-        composite = next(one for one in self.composites if one.id == candidate.operator)
+        composite = next(one for one in self.joining.composites if one.id == candidate.operator)
         parts = [self._parts[part.digest] for part in composite.parts(candidate)]
         return composite.fault(candidate, trial, parts)
 
@@ -154,7 +154,7 @@ class Rounds:
     def _new(self, seen: set[str], most: int) -> list[Candidate]:
         """What can be made of the single edits known by now and was not before, in turns."""
         ground = replace(self.ground, singles=tuple(self._known.values()))
-        turns = deque(self._unseen(one.propose(ground), seen) for one in self.composites)
+        turns = deque(self._unseen(one.propose(ground), seen) for one in self.joining.composites)
         found: list[Candidate] = []
         while turns and len(found) < most:
             proposals = turns.popleft()
@@ -166,6 +166,6 @@ class Rounds:
 
     def _unseen(self, proposals: Iterator[Candidate], seen: set[str]) -> Iterator[Candidate]:
         for one in proposals:
-            if one.order in self.orders and one.digest not in seen:
+            if one.order in self.joining.orders and one.digest not in seen:
                 seen.add(one.digest)
                 yield one

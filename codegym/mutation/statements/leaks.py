@@ -29,7 +29,8 @@ from codegym.types import Task, Tree
 RUN = 3
 _TOKEN = re.compile(r"[^\W\d]\w*|\d+(?:\.\d+)?|[^\w\s]")
 _WORD = re.compile(r"[^\W\d]\w*")
-_PLACE = re.compile(r"\b[\w./-]+\.\w{1,4}:\d+|\bline \d+", re.IGNORECASE)
+#: Bounded, so that no text takes long.
+_PLACE = re.compile(r"\b[\w/-]{1,80}\.\w{1,4}:\d+|\bline \d+", re.IGNORECASE)
 #: Words of all languages that say nothing of where they stand.
 _COMMON = frozenset({
     "and", "as", "assert", "await", "break", "case", "catch", "class", "const", "continue", "def",

@@ -135,12 +135,15 @@ async def _written(
         except PolicyError:
             counts["failed"] += 1
             continue
+        if len(text) not in _LENGTHS:
+            counts["failed"] += 1
+            continue
         leaks = secrets.leaks(text)
-        if not leaks and len(text) in _LENGTHS:
+        if not leaks:
             store.publish(key, partial(_write, text))
             return text
-        counts["leaked" if leaks else "failed"] += 1
-        asked = f"{prompt}\n\nDo not say: {'; '.join(leaks)}." if leaks else prompt
+        counts["leaked"] += 1
+        asked = f"{prompt}\n\nDo not say: {'; '.join(leaks)}."
     return None
 
 

@@ -78,12 +78,12 @@ def test_every_composite_of_a_sample_parses(language):
 
 
 def packages():
-    """Packages of this machine, ten modules at a time, those with letters of two bytes first."""
+    """Modules of this machine, eight at a time, those with letters of two bytes first."""
     root = Path(sysconfig.get_path("stdlib"))
-    files = [one for one in sorted(root.glob("**/*.py")) if 2_000 < one.stat().st_size < 60_000]
+    files = [one for one in sorted(root.glob("**/*.py")) if 2_000 < one.stat().st_size < 16_000]
     texts = [one for one in files if not one.read_bytes().isascii()][:60] + files[:600]
-    for at in range(0, len(texts), 10):
-        yield {one.name: one.read_bytes() for one in texts[at : at + 10]}
+    for at in range(0, len(texts), 8):
+        yield {one.name: one.read_bytes() for one in texts[at : at + 8]}
 
 
 @pytest.mark.slow

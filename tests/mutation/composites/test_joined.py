@@ -11,7 +11,7 @@ from codegym.mutation.composites.joining import apart, each_alone, without_each
 from codegym.syntax import parse
 
 
-async def let_through(composite, ground, project, most=120):
+async def let_through(composite, ground, project, most=70):
     """What becomes a task of a composite's first proposals, and why others do not."""
     taken, fallen = [], []
     for one in islice(composite.propose(ground), most):

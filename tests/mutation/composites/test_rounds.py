@@ -6,7 +6,7 @@ from support import make_tiny_environment
 
 from codegym.errors import UnavailableError
 from codegym.grading.setting import Setting
-from codegym.mutation import generate, load_composites, load_operators
+from codegym.mutation import Joining, generate, load_composites, load_operators
 from codegym.mutation.composites.lines import line_edits
 from codegym.sandbox.backends import pick
 from codegym.syntax import apply_edits
@@ -38,8 +38,7 @@ async def make(setting, tiny, names, count, orders=range(2, 4), kinds=("FixTests
         setting,
         operators,
         count=count,
-        composites=load_composites(names, kinds),
-        orders=orders,
+        joining=Joining(load_composites(names, kinds), orders),
         **options,
     )
 
