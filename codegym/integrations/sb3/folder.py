@@ -41,7 +41,7 @@ class TrainFolder:
     """A folder of one training; only one process trains in it.
 
     Args:
-        path: The folder; made where it is not there.
+        path: The folder, which is there.
         pins: What makes this training this one; another in the same folder is refused.
 
     Raises:
@@ -50,7 +50,6 @@ class TrainFolder:
 
     def __init__(self, path: Path, pins: Mapping[str, Any]) -> None:
         self.path = path
-        path.mkdir(parents=True, exist_ok=True)
         known = self._read(_PINS)
         wanted = json.loads(json.dumps(pins))
         if known and known != wanted:

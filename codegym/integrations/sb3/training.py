@@ -91,9 +91,10 @@ def train(config: TrainConfig, watcher: Watcher | None = None) -> Outcome:
     """
     watcher, kind = watcher or Watcher(), algorithm(config.algo)
     source = choose_rows(resolve(config.tasks), "FixTests")
-    folder = TrainFolder(config.out, _pins(config, source.digest))
+    config.out.mkdir(parents=True, exist_ok=True)
     lock, session = WriterLock(config.out / ".lock"), Session(config.sandbox)
     try:
+        folder = TrainFolder(config.out, _pins(config, source.digest))
         boards = Boards(config.candidates)
         left_out = session.run(_prepare(session, boards, list(source), config.workers, watcher))
         parts = split(
