@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 START, END, PAD = "<|im_start|>", "<|im_end|>", "<|pad|>"
+CALL, CALLED = "<tool_call>", "</tool_call>"
 #: Names the tools, does not explain them, and leaves the system message out: a tiny model learns
 #: both from what it is trained on, at no cost in tokens.
 TEMPLATE = (
@@ -60,7 +61,7 @@ def train_tokenizer(texts: Iterable[str], vocabulary: int = 708) -> PreTrainedTo
     inner.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
         vocab_size=vocabulary,
-        special_tokens=[PAD, START, END],
+        special_tokens=[PAD, START, END, CALL, CALLED],
         initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
         show_progress=False,
     )

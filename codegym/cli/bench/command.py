@@ -10,6 +10,7 @@ import typer
 
 from codegym.cli.options import BUNDLED, Json
 from codegym.cli.output import activity, console, print_json
+from codegym.errors import UsageError
 
 if TYPE_CHECKING:
     from codegym.cli.bench.measure import Figure
@@ -27,6 +28,10 @@ def bench(
     network: Annotated[
         bool, typer.Option("--network", help="Measure the egress proxy instead of sandboxes.")
     ] = False,
+    train: Annotated[
+        bool,
+        typer.Option("--train", help="Measure language models in this process instead."),
+    ] = False,
     mutation: Annotated[
         str,
         typer.Option(
@@ -39,9 +44,13 @@ def bench(
     ] = "",
 ) -> None:
     """Measure what the gym costs, and beside each figure its physical floor in the same run."""
+    if network and train:
+        raise UsageError("give --network or --train, not both")
     with activity() as note:
         if network:
             figures = _measure_network(times, note)
+        elif train:
+            figures = _measure_training(times, note)
         elif mutation:
             globs = [one.strip() for one in files.split(",") if one.strip()]
             figures = asyncio.run(_measure_mutation(mutation, globs, sandbox, times, note))
@@ -88,6 +97,12 @@ async def _measure_mutation(
 
 def _measure_network(times: int, note: Callable[[str], None]) -> list[Figure]:
     from codegym.cli.bench.egress import measure
+
+    return measure(note, times)
+
+
+def _measure_training(times: int, note: Callable[[str], None]) -> list[Figure]:
+    from codegym.cli.bench.train import measure
 
     return measure(note, times)
 

@@ -7,6 +7,7 @@ its request ends, so that the next turn's prompt, which goes on from there, cost
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
@@ -23,6 +24,7 @@ from codegym.types import SamplingParams, TokenTrace
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+_STEPS_SEC = 0.1  # after which who was cancelled is noticed
 _CHUNK = 512  # tokens of one sequence read at once
 _PASS_TOKENS = 8192  # tokens of all sequences read at once, about
 _CPU_BYTES = 1 << 30
@@ -73,7 +75,7 @@ class TransformersEngine:
         self._arrived: list[_Job] = []
         self._waiting: list[_Job] = []
         self._jobs: dict[Request, asyncio.Future[TokenTrace]] = {}
-        self._stale = False
+        self._stale, self._held = False, 0
         self._lock: asyncio.Lock | None = None
         self._task: asyncio.Task[None] | None = None
         self._thread: ThreadPoolExecutor | None = None
@@ -143,10 +145,12 @@ class TransformersEngine:
     @asynccontextmanager
     async def paused(self) -> AsyncIterator[None]:
         """No step runs within; running requests go on afterwards, under the weights there then."""
-        if self._lock is None:
-            self._lock = asyncio.Lock()
-        async with self._lock:
-            yield
+        self._held += 1
+        try:
+            async with self._locked():
+                yield
+        finally:
+            self._held -= 1
 
     async def aclose(self) -> None:
         """Free the cache; requests that wait are cancelled. Idempotent: it can be used again."""
@@ -160,6 +164,11 @@ class TransformersEngine:
 
     # The loop's side
 
+    def _locked(self) -> asyncio.Lock:
+        if self._lock is None:
+            self._lock = asyncio.Lock()
+        return self._lock
+
     def _start(self) -> None:
         if self._task is None or self._task.done():
             self._task = asyncio.get_running_loop().create_task(self._work())
@@ -171,9 +180,9 @@ class TransformersEngine:
         if self._thread is None:
             self._thread = ThreadPoolExecutor(1, thread_name_prefix="codegym-engine")
         while self._arrived or self._waiting or self._jobs:
-            async with self.paused():
+            async with self._locked():
                 self._look_around()
-                for request, result in await loop.run_in_executor(self._thread, self._step):
+                for request, result in await loop.run_in_executor(self._thread, self._steps):
                     self._settle(request, result)
             await asyncio.sleep(0)  # those that were answered may ask again, to be in the next step
 
@@ -212,6 +221,14 @@ class TransformersEngine:
         self._arrived, self._waiting, self._jobs = [], [], {}
 
     # The thread's side: everything below runs while the loop's side waits
+
+    def _steps(self) -> list[_Result]:
+        """Steps until something is to be told or taken in: each change of threads costs time."""
+        end = time.monotonic() + _STEPS_SEC
+        while True:
+            over = self._step()
+            if over or self._arrived or self._held or time.monotonic() > end:
+                return over
 
     def _step(self) -> list[_Result]:
         """One token for every request that can have one; returns those that are over."""
