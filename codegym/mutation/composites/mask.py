@@ -111,9 +111,15 @@ def _around(ground: Ground, one: Tried) -> Iterator[tuple[str, Parsed, Node]]:
         statement = statement_at(parsed, edit.start, edit.end)
         if statement is None or not _fallback(parsed, statement):
             continue
-        if path == candidate.path and statement.start_byte == candidate.edit.start:
-            continue  # two edits in one place
-        yield path, parsed, statement
+        if path != candidate.path or _leaves_room(candidate.edit, statement):
+            yield path, parsed, statement
+
+
+def _leaves_room(edit: Edit, statement: Node) -> bool:
+    """Whether something can be put before and after a statement beside an edit."""
+    start, end = statement.start_byte, statement.end_byte
+    inside = start < edit.start and edit.end <= end and edit.start < edit.end
+    return inside or edit.end < start or end < edit.start
 
 
 def _callers(ground: Ground, function: Function) -> Iterator[tuple[str, Edit]]:

@@ -8,12 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from codegym.mutation import COMPOSITES, Attempt
-from codegym.mutation.composites import Calls, Ground
+from codegym.mutation.candidates import Candidate
+from codegym.mutation.composites import Calls, Ground, Tried
 from codegym.mutation.composites.joining import alone
 from codegym.mutation.composites.lines import line_edits, taken_back
 from codegym.mutation.equivalence import same_code
 from codegym.mutation.trial import Trial
-from codegym.syntax import apply_edits, parse, reparse
+from codegym.syntax import Edit, apply_edits, parse, reparse
 from codegym.types import Change, File, Task
 
 USERS = {
@@ -131,6 +132,23 @@ async def test_a_mask_hides_where_the_error_was_raised(project):
             left = await project.attempt(alone(without, one.kind))
             assert set(trial.failing) - set(left.failing)
     assert {None, "not_hidden"} <= verdicts
+
+
+def test_a_mask_is_put_around_what_an_edit_leaves():
+    source = b"def f(a):\n    b = a\n    c = g(b)\n    return c\n\n\ndef g(b):\n    return 1 / b\n"
+    ground = ground_of({"f.py": source})
+    parsed = ground.files["f.py"]
+    trial = Trial(failing=("t",), passing=("u",), raised=(("t", "ValueError"),))
+    fields = {"operator": "x", "version": "1", "tier": 1, "kind": "FixTests"}
+    for start in range(len(source)):
+        for end in (start, start + 1, start + 14):
+            edit = Edit(start, min(end, len(source)), b"")
+            name = "f" if end < source.index(b"def g") else "g"
+            one = Candidate("f.py", parsed, edit, function=name, **fields)
+            for made in COMPOSITES["composite.mask"].propose(
+                replace(ground, singles=[Tried(one, trial)])
+            ):
+                assert b"except Exception:" in made.mutant
 
 
 FEATURE = {
