@@ -239,13 +239,14 @@ class _Maker:
         # Half of them as in a grade, to the letter: with pytest's own rewriting of what asserts.
         watch = Watch(everything, limited=keys, hash_seed=seed, brief=seed == _AMONG_ALL[0])
         added = {name: [one.sibling for one in found] for name, found in chosen.items()}
-        runs = await self._solved.look(self._sources(added), [watch])
         sites = self._recording.all_sites
-        if not choosing.failing(tests, self._recording.sites_of, runs):
-            return {
-                name: [held for one in found if (held := one.holding(sites, runs[0])) is not None]
-                for name, found in chosen.items()
-            }
+        for _ in range(2):  # what fails now and then, on a busy machine, is not their doing
+            (run,) = await self._solved.look(self._sources(added), [watch])
+            if not choosing.failing(tests, self._recording.sites_of, [run]):
+                return {
+                    name: [held for one in found if (held := one.holding(sites, run)) is not None]
+                    for name, found in chosen.items()
+                }
         names = list(chosen)
         half = len(names) // 2
         if half == 0:
