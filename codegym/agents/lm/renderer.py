@@ -22,6 +22,7 @@ from codegym.types import History, TokenTrace, Trajectory, Turn
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
+_REMEMBERED = 64
 #: What an agent writes and reads must come back as it was.
 _SAMPLE = 'def f(x):\n    if x  !=  \'é ≠ "\':\n\t\treturn x ** 2  # {"a": [1, 2]}\n\n\n<b> .,;\n'
 
@@ -53,6 +54,7 @@ class Renderer:
         self._tokenizer, self._tools = tokenizer, tuple(tools)
         self._template = Template(tokenizer, self._tools, tool_format)
         self.native, self.note = self._template.native, self._template.note
+        self._firsts: dict[str, tuple[int, ...]] = {}
 
     @cached_property
     def stop_ids(self) -> frozenset[int]:
@@ -74,14 +76,22 @@ class Renderer:
             history: All that happened.
             elided: So many of the oldest turns are shown without what they printed.
         """
-        system = system_prompt(self._tools, text_form=not self.native)
-        ids = self._template.first(system, history.first.instruction)
+        ids = self._first(history.first.instruction)
         for number, turn in enumerate(history.turns):
             said = turn.action.tokens.completion_ids if turn.action.tokens else None
             if said is None:
                 said = self.completion(turn.action.text, turn.action.thought)
             ids += said + self._answer(turn, said, elided=number < elided)
         return ids
+
+    def _first(self, instruction: str) -> tuple[int, ...]:
+        """The first prompt; remembered, since a group's episodes all begin with the same."""
+        if instruction not in self._firsts:
+            system = system_prompt(self._tools, text_form=not self.native)
+            while len(self._firsts) >= _REMEMBERED:
+                self._firsts.pop(next(iter(self._firsts)))
+            self._firsts[instruction] = self._template.first(system, instruction)
+        return self._firsts[instruction]
 
     def extend(self, trace: TokenTrace, turn: Turn) -> tuple[int, ...]:
         """The prompt after a turn: all of the turn's tokens, then what came of it."""
