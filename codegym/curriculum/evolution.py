@@ -54,10 +54,13 @@ class Parent:
     weight: float
     step: Step | None = None
 
+    def is_about(self, path: str, function: str) -> bool:
+        """Whether an edit of a place would be one of what it is about."""
+        return path in self.paths and (self.functions is None or function in self.functions)
+
     def admits(self, path: str, function: str, tier: int) -> bool:
         """Whether an edit of a place, by an operator of a tier, would be a child of it."""
-        here = path in self.paths and (self.functions is None or function in self.functions)
-        return here and self.least <= tier <= self.most
+        return self.is_about(path, function) and self.least <= tier <= self.most
 
 
 def parents(tasks: Iterable[Task], outcomes: Sequence[Outcome]) -> list[Parent]:
@@ -83,16 +86,24 @@ def choose(
 
 
 def near(chosen: Sequence[Parent]) -> Callable[[Candidate], bool]:
-    """Whether an edit would be a child of any of them."""
-    return lambda edit: _first(chosen, edit.path, edit.function, edit.tier) is not None
+    """Whether any of a candidate's edits would make it a child of any of them."""
+    return lambda one: _first(chosen, one.functions, one.tier) is not None
+
+
+def around(chosen: Sequence[Parent]) -> Callable[[Candidate], bool]:
+    """Whether an edit is of a place that any of them is about: composites are made of such."""
+    return lambda one: any(parent.is_about(*place) for parent in chosen for place in one.functions)
 
 
 def adopted(made: Iterable[Task], chosen: Sequence[Parent], known: Container[str]) -> list[Task]:
     """What was made, each with its parent in its provenance; without those that are known by id."""
     new = []
     for task in made:
-        (span, *_), function = task.provenance["spans"], task.provenance["function"]
-        parent = _first(chosen, span["path"], function, _tier(task))
+        function = task.provenance["function"]
+        places = [
+            (span["path"], span.get("function", function)) for span in task.provenance["spans"]
+        ]
+        parent = _first(chosen, places, _tier(task))
         if parent is not None and task.instance_id not in known:
             new.append(replace(task, provenance={**task.provenance, "parent": parent.task_id}))
     return new
@@ -109,8 +120,10 @@ def knobs_turned(
     return [one for one in made if one is not None and one.instance_id not in known]
 
 
-def _first(chosen: Sequence[Parent], path: str, function: str, tier: int) -> Parent | None:
-    return next((one for one in chosen if one.admits(path, function, tier)), None)
+def _first(chosen: Sequence[Parent], places: Iterable[tuple[str, str]], tier: int) -> Parent | None:
+    """The first that admits any of some places."""
+    listed = list(places)
+    return next((one for one in chosen if any(one.admits(*at, tier) for at in listed)), None)
 
 
 def _parent(task: Task, seen: Sequence[Outcome]) -> Parent:

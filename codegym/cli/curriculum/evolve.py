@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from codegym.curriculum.evolution import Parent
     from codegym.grading.setting import Setting
 
+#: Faults of a child: of one that is to be harder, several.
+_ORDERS = range(1, 4)
+
 Count = Annotated[int, typer.Option("--count", "-n", min=1, help="New tasks wanted.")]
 From = Annotated[
     Path | None,
@@ -119,7 +122,7 @@ async def _of_environment(
     seed: int,
 ) -> Evolved:
     from codegym import mutation
-    from codegym.curriculum.evolution import adopted, knobs_turned, near
+    from codegym.curriculum.evolution import adopted, around, knobs_turned, near
     from codegym.tasks import sources
 
     home, folder = sources.environment(name), place / f"{name}-evolved"
@@ -133,7 +136,10 @@ async def _of_environment(
         count=count,
         seed=seed,
         known=there,
-        only=near(chosen),
+        only=around(chosen),
+        joining=mutation.Joining(
+            mutation.load_composites((), ("FixTests",)), _ORDERS, wanted=near(chosen)
+        ),
         progress=steps,
     )
     ids = {task.instance_id for task in there}

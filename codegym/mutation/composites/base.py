@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 import numpy as np
@@ -154,11 +154,13 @@ class Joining:
         orders: How many faults a task may have; without 1, single edits are only tried, for
             composites to be made of.
         attempts: What policies left that did not solve tasks, for composites to start from.
+        wanted: Which candidates may be tasks, where composites are made; others are only parts.
     """
 
     composites: Sequence[Composite] = ()
     orders: range = range(1, 2)
     attempts: Sequence[Attempt] = ()
+    wanted: Callable[[Candidate], bool] = field(default=lambda _: True)
 
     def ground(
         self,

@@ -91,7 +91,8 @@ class Rounds:
                         quick = await self.trying.trial_of(one.candidate)
                     self._note(one.candidate, quick)
                 if 1 in self.joining.orders:
-                    async with aclosing(self.trying.settled(wave)) as settled:
+                    wanted = [one for one in wave if self.joining.wanted(one.candidate)]
+                    async with aclosing(self.trying.settled(wanted)) as settled:
                         async for candidate, trial in settled:
                             self._note(candidate, trial)
                             yield candidate, trial
@@ -166,6 +167,7 @@ class Rounds:
 
     def _unseen(self, proposals: Iterator[Candidate], seen: set[str]) -> Iterator[Candidate]:
         for one in proposals:
-            if one.order in self.joining.orders and one.digest not in seen:
+            fits = one.order in self.joining.orders and self.joining.wanted(one)
+            if fits and one.digest not in seen:
                 seen.add(one.digest)
                 yield one

@@ -31,14 +31,16 @@ async def setting():
     await made.close()
 
 
-async def make(setting, tiny, names, count, orders=range(2, 4), kinds=("FixTests",), **options):
+async def make(setting, tiny, names, count, orders=range(2, 4), wanted=None, **options):
+    kinds = ("FixTests",)
     operators = load_operators((), "python", kinds)
+    chosen = {} if wanted is None else {"wanted": wanted}
     return await generate(
         tiny,
         setting,
         operators,
         count=count,
-        joining=Joining(load_composites(names, kinds), orders),
+        joining=Joining(load_composites(names, kinds), orders, **chosen),
         **options,
     )
 
@@ -75,7 +77,8 @@ async def test_the_same_whoever_ends_first(setting, tiny):
 
 
 async def test_a_commit_is_taken_back_and_an_error_masked(setting, tiny):
-    made = await make(setting, tiny, ["revert", "mask"], 2)
+    hard = {"wanted": lambda one: one.tier > 3}  # single edits are but what others are made of
+    made = await make(setting, tiny, ["revert", "mask"], 2, range(1, 4), **hard)
     by_name = {one.features["operator"]: one for one in made.tasks}
     revert, mask = by_name["composite.revert"], by_name["composite.mask"]
     assert revert.fail_to_pass == ("tests/test_order.py::test_median_of_even",)
