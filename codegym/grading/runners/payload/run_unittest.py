@@ -28,6 +28,22 @@ _Error = tuple[type[BaseException], BaseException, TracebackType] | tuple[None, 
 _write, _dumps, _clock, _pid = os.write, json.dumps, time.perf_counter, os.getpid
 
 
+class Loading(unittest.TestCase):
+    """Imports a file of tests, as a test itself: whatever that raises is then told like a test's.
+
+    Attributes:
+        found: The file's tests, once it was run.
+    """
+
+    def __init__(self, path: str) -> None:
+        super().__init__()
+        self.path, self.found = path, list[unittest.TestCase]()
+
+    def runTest(self) -> None:  # noqa: N802
+        """Import it."""
+        self.found = list(flat(load(self.path)))
+
+
 class Result(unittest.TestResult):
     """Reports each test once, with the worst of its sub-tests."""
 
@@ -45,12 +61,15 @@ class Result(unittest.TestResult):
     def stopTest(self, test: unittest.TestCase) -> None:  # noqa: N802
         """End it: this is when it is reported."""
         super().stopTest(test)
+        if isinstance(test, Loading) and self._worst == "passed":
+            return
         self._send(name_of(self._path, test), self._worst, _clock() - self._began, self._message)
 
     def addError(self, test: object, err: _Error) -> None:  # noqa: N802
         """It raised what is no failed assertion; or a class or module could not be set up."""
         if isinstance(test, unittest.TestCase):
-            self._note("error" if _in_fixture(err) else "failed", said(err))
+            its_own = not isinstance(test, Loading) and not _in_fixture(err)
+            self._note("failed" if its_own else "error", said(err))
         else:  # of a set-up for many, such as "setUpClass (module.Class)"
             group = str(test).partition("(")[2].rstrip(")").rpartition(".")[2]
             module = str(test).startswith(("setUpModule", "tearDownModule"))
@@ -104,6 +123,8 @@ def send(channel: int, test_id: str, outcome: str, seconds: float, message: str)
 
 def name_of(path: str, test: unittest.TestCase) -> str:
     """A test's id: its file, its class and its method."""
+    if isinstance(test, Loading):
+        return path
     method = getattr(test, "_testMethodName", "runTest")
     return f"{path}::{type(test).__qualname__}::{method}"
 
@@ -140,7 +161,7 @@ def files(request: dict[str, Any]) -> Iterator[str]:
                     yield os.path.normpath(os.path.join(where, name))
 
 
-def load(path: str, roots: list[str]) -> unittest.TestSuite:
+def load(path: str) -> unittest.TestSuite:
     """The tests of one file, imported by the name that it has on the import path."""
     folder, names = os.path.dirname(path), [os.path.basename(path).removesuffix(".py")]
     while os.path.isfile(os.path.join(folder, "__init__.py")):
@@ -171,27 +192,18 @@ def _is_deselected(test_id: str, deselect: list[str]) -> bool:
 
 def run(request: dict[str, Any]) -> bool:
     """Run what is asked for; whether all of it passed."""
-    wanted, channel, well = frozenset(request["ids"]), request["channel"], True
+    wanted, deselect, well = frozenset(request["ids"]), request["deselect"], True
     for path in dict.fromkeys(files(request)):
-        if _is_deselected(path, request["deselect"]):
+        if _is_deselected(path, deselect):
             continue
-        try:
-            tests = list(flat(load(path, request["import_paths"])))
-        except unittest.SkipTest as error:
-            send(channel, path, "skipped", 0.0, str(error))
-            continue
-        except BaseException as error:  # noqa: BLE001 - whatever an import raises, it has no tests
-            trace = error.__traceback__
-            send(channel, path, "error", 0.0, said((type(error), error, trace)))  # type: ignore[arg-type]
-            well = False
-            continue
+        result, loading = Result(request["channel"], path), Loading(path)
+        loading.run(result)
         chosen = unittest.TestSuite(
             test
-            for test in tests
+            for test in loading.found
             if (not wanted or name_of(path, test) in wanted)
-            and not _is_deselected(name_of(path, test), request["deselect"])
+            and not _is_deselected(name_of(path, test), deselect)
         )
-        result = Result(channel, path)
         chosen.run(result)
         well = well and result.well
     return well
