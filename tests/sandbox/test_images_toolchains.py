@@ -55,7 +55,11 @@ def test_there_is_a_program_of_each():
     assert set(PROGRAMS) == set(toolchain_names())
 
 
-@pytest.mark.parametrize("name", sorted(PROGRAMS))
+#: Java's works in the tests of ``junit``, too.
+EACH = [pytest.param(n, marks=[pytest.mark.slow] if n == "java" else []) for n in sorted(PROGRAMS)]
+
+
+@pytest.mark.parametrize("name", EACH)
 @pytest.mark.asyncio
 async def test_it_works_inside(name, tiny):
     require(name)
@@ -78,7 +82,7 @@ async def test_it_works_inside(name, tiny):
         await backend.close()
 
 
-@pytest.mark.parametrize("name", sorted(PROGRAMS))
+@pytest.mark.parametrize("name", EACH)
 def test_a_layer_holds_files_and_no_more(name, tiny):
     require(name)
     store = LayerStore()

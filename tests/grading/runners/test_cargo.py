@@ -2,6 +2,8 @@
 
 import re
 
+import pytest
+
 CRATE = {
     "Cargo.toml": '[package]\nname = "sums"\nversion = "0.1.0"\nedition = "2021"\n',
     "src/lib.rs": "pub fn add(a: i32, b: i32) -> i32 { a + b }\n"
@@ -82,12 +84,14 @@ def test_only_what_is_asked_for_is_run(project):
     assert ran.outcomes == {"tests/api.rs::b": "passed", "src/lib.rs::tests::inner": "passed"}
 
 
+@pytest.mark.slow
 def test_a_loop_ends_with_the_suites_time_and_others_are_told(project):
     ran = run(project, "#[test] fn a() {}\n#[test] fn b() { loop {} }", timeout_sec=8.0)
     assert ran.run.result.timed_out
     assert not any(how == "failed" for how in ran.outcomes.values())
 
 
+@pytest.mark.slow
 def test_tests_in_sources_and_in_a_workspace_of_crates(project):
     files = {
         "Cargo.toml": '[workspace]\nmembers = ["sums", "more"]\nresolver = "2"\n',

@@ -101,7 +101,7 @@ def test_only_what_is_asked_for(project):
 
 
 def test_a_loop_ends_with_the_suites_time(project):
-    ran = run(project, {"tests/test_a.c": c_test("for (;;);")}, timeout_sec=5.0)
+    ran = run(project, {"tests/test_a.c": c_test("for (;;);")}, timeout_sec=3.0)
     assert ran.run.result.timed_out
 
 
