@@ -17,7 +17,8 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
 
 
 def operators() -> str:
-    """All operators of mutation that come with CodeGym, as a table: a row for each meaning."""
+    """All operators and composites that come with CodeGym, as tables: a row for each meaning."""
+    from codegym.mutation import COMPOSITES
     from codegym.mutation.operators import BUILTIN, CATALOGUE
 
     languages: dict[str, list[str]] = {}
@@ -30,7 +31,18 @@ def operators() -> str:
         for name, one in CATALOGUE.items()
     ]
     head = ["\n| operator | makes | tier | what it does | languages |", "|---|---|---|---|---|"]
-    return "\n".join([*head, *rows])
+    joined = [
+        f"| `{one.id.removeprefix('composite.')}` | {one.kind} | {one.tier} | {_escaped(one.says)} |"
+        for one in COMPOSITES.values()
+    ]
+    second = [
+        "\n## Composites\n",
+        "Joined edits, with [`--order`](../guides/mutation.md#harder-faults-of-several-edits) 2 "
+        "and more.\n",
+        "| composite | makes | tier | what it does |",
+        "|---|---|---|---|",
+    ]
+    return "\n".join([*head, *rows, *second, *joined])
 
 
 def _escaped(text: str) -> str:
