@@ -32,13 +32,12 @@ def operators() -> str:
     ]
     head = ["\n| operator | makes | tier | what it does | languages |", "|---|---|---|---|---|"]
     joined = [
-        f"| `{one.id.removeprefix('composite.')}` | {one.kind} | {one.tier} | {_escaped(one.says)} |"
-        for one in COMPOSITES.values()
+        f"| `{name.removeprefix('composite.')}` | {one.kind} | {one.tier} | {_escaped(one.says)} |"
+        for name, one in COMPOSITES.items()
     ]
     second = [
         "\n## Composites\n",
-        "Joined edits, with [`--order`](../guides/mutation.md#harder-faults-of-several-edits) 2 "
-        "and more.\n",
+        "With [`--order`](../guides/mutation.md#harder-faults-of-several-edits) 2 and more.\n",
         "| composite | makes | tier | what it does |",
         "|---|---|---|---|",
     ]
