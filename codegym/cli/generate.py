@@ -140,6 +140,7 @@ def _as_json(result: Generated, pack: PackInfo, folder: Path) -> dict[str, Any]:
         "candidates": result.candidates,
         "covered": result.covered,
         "valid": len(result.tasks),
+        "faults": result.faults,
         "funnel": result.funnel,
         "left_out": Counter(result.left_out.values()),
         "tier_0": result.trivial,
@@ -147,6 +148,8 @@ def _as_json(result: Generated, pack: PackInfo, folder: Path) -> dict[str, Any]:
         "null_mutants": result.fast.nulls,
         "null_valid": result.fast.null_valid,
         "cold": result.fast.cold,
+        "cold_suites": {name: one.why for name, one in result.warmths.items() if one.why},
+        "refused_tests": sum(len(one.refused) for one in result.warmths.values()),
         "confirmed": result.confirmed.held,
         "confirmed_per_minute": _rate(result.confirmed.held, result.confirmed.seconds),
         "tasks": [task.instance_id for task in result.tasks],
@@ -197,6 +200,10 @@ def _print_stages(result: Generated) -> None:
             style="dim",
             soft_wrap=True,
         )
+    for name, warmth in result.warmths.items():
+        if warmth.why:
+            said = f"edits are tried in fresh sandboxes only for the suite {name}: {warmth.why}"
+            out.print(safe(said), style="yellow", soft_wrap=True)
     cold = ", ".join(f"{count} {safe(why)}" for why, count in fast.cold.most_common())
     if cold:
         out.print(f"tried in fresh sandboxes only: {cold}", style="dim", soft_wrap=True)

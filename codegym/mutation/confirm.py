@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 
 from codegym.errors import TaskError
@@ -15,6 +16,7 @@ from codegym.mutation.rows import draft
 from codegym.mutation.trial import Trial, are_most, judge, judge_looks
 from codegym.mutation.warm.session import Warmth, afresh
 from codegym.types import Change, Manner
+from codegym.workspace.trees import gold_tree
 
 #: A run of chosen tests may take this many times what is expected, and so many seconds more.
 _PATIENCE, _GRACE_SEC = 5.0, 10.0
@@ -52,7 +54,10 @@ async def confirm(
         return first
     ids = asked(baseline, warmth, covering)
     try:
-        ready = await setting.ready(draft(candidate, baseline.ready), baseline.ready.environment)
+        task, home = draft(candidate, baseline.ready), baseline.ready.environment
+        ready = await setting.ready(task, home)
+        if await asyncio.to_thread(gold_tree, task, home) != baseline.ready.prepared.grading_tree:
+            return Trial("unsolvable")
         limit = min(baseline.suite.timeout_sec, _PATIENCE * baseline.suite_sec + _GRACE_SEC)
         chosen = () if len(ids) == len(baseline.seconds) else sorted(ids)
         manner = warmth.manner(candidate, ready.environment.subdir)

@@ -16,8 +16,9 @@ from codegym.mutation.gathering import Gathering
 from codegym.mutation.operators import Operator
 from codegym.mutation.outset import Outset, outset
 from codegym.mutation.statements import Detail
-from codegym.mutation.trial import UNFIT, Reason, Trial
+from codegym.mutation.trial import ALIKE, UNFIT, Reason, Trial
 from codegym.mutation.trying import Confirmed, Trying
+from codegym.mutation.warm.session import Warmth
 from codegym.mutation.warm.stage import Counts, Stage
 from codegym.store import LayerStore
 from codegym.tasks import Environment
@@ -39,6 +40,7 @@ class Generated:
         trivial: Of the tasks, those of tier 0: each failure names the place of the fault.
         fast: What the fast stage did.
         confirmed: What the cold stage did.
+        warmths: How each suite bears to be run in forked processes.
     """
 
     tasks: tuple[Task, ...]
@@ -51,11 +53,17 @@ class Generated:
     trivial: int
     fast: Counts
     confirmed: Confirmed
+    warmths: Mapping[str, Warmth]
 
     @property
     def covered(self) -> int:
         """How many were worth running: programs that differ, and that tests run."""
         return self.candidates - sum(self.funnel.get(one, 0) for one in UNFIT)
+
+    @property
+    def faults(self) -> int:
+        """How many are faults that tests show, those too that were one too many of their kind."""
+        return len(self.tasks) + sum(self.funnel.get(one, 0) for one in ALIKE)
 
 
 async def generate(
@@ -133,6 +141,7 @@ def _generated(found: Outset, gathering: Gathering, stage: Stage, trying: Trying
         trivial=gathering.trivial,
         fast=stage.counts,
         confirmed=trying.confirmed,
+        warmths=found.warmths,
     )
 
 

@@ -27,6 +27,7 @@ Reason = Literal[
     "most_tests_fail",
     "unstable",
     "leak",
+    "unsolvable",
     "same_effect",
     "enough",
     "not_harder",
@@ -51,6 +52,7 @@ REASONS: Mapping[Reason, str] = {
     "most_tests_fail": "more than half of all tests fail: nobody would have to look for it",
     "unstable": "the tests do not end alike every time",
     "leak": "the task cannot be prepared without giving its answer away",
+    "unsolvable": "its patch does not bring back the repository whose tests pass",
     "same_effect": "another task in the same function fails the same tests",
     "enough": "there are enough tasks of that operator in that function",
     "not_harder": "together the edits are noticed by as many tests as one of them alone",
@@ -68,6 +70,9 @@ UNFIT: tuple[Reason, ...] = (
     "copied",
     "uncovered",
 )
+
+#: Of these, what says nothing against a candidate but that there are others like it.
+ALIKE: tuple[Reason, ...] = ("same_effect", "enough")
 
 #: A frame of a traceback, as pytest writes it short: file, line and function.
 FRAME = re.compile(r"^([^\s:][^:]*):(\d+): ", re.MULTILINE)

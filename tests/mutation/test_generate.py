@@ -18,6 +18,7 @@ from codegym.store import LayerStore
 from codegym.syntax import Edit
 from codegym.tasks import load_environment, read_info, write_pack
 from codegym.types import Change, Manifest
+from codegym.workspace.history import open_history
 from codegym.workspace.trees import gold_tree
 
 KINDS = ["FixTests", "ImplementFeature"]
@@ -76,8 +77,10 @@ async def graded(setting, environment, task):
 
 async def test_every_task_grades_one_when_solved_and_nothing_else(setting, tiny, faults):
     assert len(faults.tasks) == 8
+    whole = open_history(tiny).tree_at(tiny.head)
     for task in faults.tasks:
         assert await graded(setting, tiny, task) == (1.0, 0.0), task
+        assert gold_tree(task, tiny) == whole
 
 
 async def test_the_funnel_adds_up(faults):

@@ -220,14 +220,18 @@ async def _tried(
     )
     ready = await retried(lambda: setting.ready(task, environment))
     await asyncio.to_thread(_refuse, found.info.name, (), ready)
-    notes = await asyncio.to_thread(_similar, ready, store)
     progress.note(f"running the tests of {environment.name}, {REPEATS} times")
+    comparing = asyncio.create_task(asyncio.to_thread(_similar, ready, store))  # takes as long
     try:
         verdict, seconds = await try_suite(setting, ready)
     except UsageError as error:  # what is known besides is often the reason
+        await comparing
         known = "".join(f"\n  {note}" for note in found.notes)
         raise UsageError(f"{found.name} cannot be an environment: {error}{known}") from error
-    return _Tried(verdict, notes, seconds)
+    except BaseException:
+        comparing.cancel()
+        raise
+    return _Tried(verdict, await comparing, seconds)
 
 
 def _similar(ready: Ready, store: LayerStore) -> tuple[str, ...]:

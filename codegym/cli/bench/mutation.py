@@ -70,6 +70,8 @@ class MutationBench:
         found = await outset(
             self._environment, self._setting, operators, 0, self._wanted, Telling(), LayerStore()
         )
+        if not found.candidates:
+            raise UsageError(f"no edit of {self._environment.name} is in {self._globs}")
         warmth = found.warmths[found.baselines[0].suite.name]
         if warmth.why:
             raise UsageError(f"{self._environment.name}: {warmth.why}, so all is tried cold")

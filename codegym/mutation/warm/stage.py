@@ -143,7 +143,7 @@ class Stage:
             reason = self._screen.fault(candidate)
             baseline, covering = self._screen.tests_for(candidate)
             warmth = self.warmth(baseline)
-            tests = sorted(covering, key=lambda test: (warmth.cpu_sec.get(test, 0.0), test))
+            tests = sorted(covering)  # those of a file together: they share what is set up
             why = "" if reason else self._cold(candidate, baseline, covering)
             if not (reason or why):
                 mine = batch.to_try.setdefault(baseline.suite.name, [])

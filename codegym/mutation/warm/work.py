@@ -13,7 +13,7 @@ from codegym.types import WORKSPACE, Mutant, Piece, Replacement, Work
 #: Processor time: so many times what the tests took, and so many seconds more.
 _PATIENCE, _GRACE_SEC = 4.0, 0.5
 #: Wall time, for those that wait and never end; a busy machine gives a process a part of it.
-_WAIT, _WAIT_SEC = 10.0, 5.0
+_WAIT, _WAIT_SEC = 10.0, 3.0
 
 
 @dataclass

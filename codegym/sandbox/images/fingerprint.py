@@ -7,6 +7,7 @@ import hashlib
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 
 #: Smaller bodies (a returned attribute, a ``__repr__``) are alike without any relation. From this
 #: size on, 19,000 functions of common packages shared none with the 12,000 of the standard library,
@@ -16,6 +17,9 @@ _MAX_DEPTH = 150
 _SKIPPED = frozenset(
     {"annotation", "ctx", "decorator_list", "kind", "returns", "type_comment", "type_params"}
 )
+#: Where statements stand, and in what of those that can be in a body.
+_HOLDERS = ("body", "handlers", "orelse", "finalbody", "cases")
+_HOLDING = (ast.stmt, ast.ExceptHandler, ast.match_case)
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -44,13 +48,15 @@ def fingerprints(source: bytes) -> list[Fingerprint]:
 
 
 def _functions(node: ast.AST, prefix: str) -> Iterator[tuple[str, _Function]]:
-    for child in ast.iter_child_nodes(node):
-        inner = prefix
-        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            inner = f"{prefix}{child.name}."
-        if isinstance(child, _Function):
-            yield inner.removesuffix("."), child
-        yield from _functions(child, inner)
+    for field in _HOLDERS:  # a definition is a statement, and stands among others
+        for child in getattr(node, field, ()):
+            inner = prefix
+            if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                inner = f"{prefix}{child.name}."
+            if isinstance(child, _Function):
+                yield inner.removesuffix("."), child
+            if isinstance(child, _HOLDING):
+                yield from _functions(child, inner)
 
 
 class _Body:
@@ -80,16 +86,18 @@ class _Body:
         if isinstance(node, ast.AnnAssign) and node.value is not None:
             node = ast.Assign([node.target], node.value)
         self._nodes += 1
-        self._words.append(type(node).__name__)
+        kind, words = type(node).__name__, self._words
+        words.append(kind)
         if depth > _MAX_DEPTH:
             return
-        for field, value in ast.iter_fields(node):
-            if field in _SKIPPED or value is None:
+        for field in _fields(kind):
+            value = getattr(node, field, None)
+            if value is None:
                 continue
             if field == "body" and isinstance(node, _Function):
                 value = _without_docstring(value)
             if isinstance(value, list):
-                self._words.append(f"[{len(value)}")
+                words.append(f"[{len(value)}")
                 for item in value:
                     self._add_value(item, depth)
             else:
@@ -110,18 +118,36 @@ class _Body:
         return self._names[name]
 
 
+@cache
+def _fields(kind: str) -> tuple[str, ...]:
+    """What of a node of a type says what it does."""
+    return tuple(name for name in getattr(ast, kind)._fields if name not in _SKIPPED)
+
+
 def _bound(function: _Function) -> Iterator[str]:
     """Names that the function, or one inside it, binds."""
-    for node in ast.walk(function):
-        match node:
-            case ast.arg(arg=name):
-                yield name
-            case ast.Name(id=name, ctx=ast.Store()):
-                yield name
-            case ast.ExceptHandler(name=str(name)) | ast.alias(asname=str(name)):
-                yield name
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
-                yield name
+    waiting: list[ast.AST] = [function]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Name):
+            if isinstance(node.ctx, ast.Store):
+                yield node.id
+            continue
+        if isinstance(node, ast.Constant):
+            continue
+        if isinstance(node, ast.arg):
+            yield node.arg
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ExceptHandler):
+            if node.name:
+                yield node.name
+        elif isinstance(node, ast.alias) and node.asname:
+            yield node.asname
+        for field in node._fields:
+            value = getattr(node, field, None)
+            if isinstance(value, ast.AST):
+                waiting.append(value)
+            elif isinstance(value, list):
+                waiting += [one for one in value if isinstance(one, ast.AST)]
 
 
 def _keeps_argument(statement: ast.stmt) -> bool:

@@ -1,5 +1,7 @@
 """What the fast stage sees of edits, in real sandboxes: all that an import would show."""
 
+from dataclasses import replace
+
 import pytest
 import pytest_asyncio
 from support import make_tiny_environment
@@ -8,9 +10,11 @@ from codegym.authoring.packages.recording import one_commit
 from codegym.errors import UnavailableError
 from codegym.grading.progress import Progress
 from codegym.grading.setting import Setting
+from codegym.grading.trials import run_on
 from codegym.mutation import generate
 from codegym.mutation.baseline import measure
 from codegym.mutation.candidates import Candidate
+from codegym.mutation.rows import draft
 from codegym.mutation.screening import Screen
 from codegym.mutation.warm.session import NULL_EVERY, feel, look_at
 from codegym.mutation.warm.stage import Stage
@@ -299,6 +303,8 @@ async def test_edits_show_what_an_import_would(shapes, setting, tmp_path):
     # Those are kept, however many at once: nothing is run.
     again, known = await seen(shapes, setting, LayerStore(tmp_path), candidates, workers=1)
     assert (again, known.looked) == (found, 0)
+    afresh, _ = await seen(shapes, setting, LayerStore(tmp_path / "2"), candidates, workers=1)
+    assert afresh == found
 
 
 async def test_how_a_failure_ended(shapes, setting):
@@ -385,6 +391,21 @@ async def test_a_forged_failure_makes_no_task(shapes, setting, tmp_path):
     made = await generate(home, setting, [Forging()], count=1, store=LayerStore(tmp_path))
     assert made.tasks == ()
     assert sum(made.funnel.values()) == made.candidates == 1
+
+
+async def test_bytecode_of_what_changed_is_not_used(shapes, setting):
+    """Files of a layer have one time: of two that are as long, only a name tells them apart."""
+    baseline, warmth = shapes
+    one = edit_of(b"return a + 1 ", b"return a - 1 ")
+    ready = await setting.ready(draft(one, baseline.ready), baseline.ready.environment)
+    failed = {}
+    for changed in ((), (PATH,)):
+        manner = replace(warmth.manner(one, "."), changed=changed)
+        run = await run_on(setting, ready, manner=manner)
+        failed[changed] = names(each.id for each in run.records if each.outcome == "failed")
+    assert failed == {(): set(), (PATH,): {"plain"}}
+    assert warmth.manner(one, ".").changed == (PATH,)
+    assert warmth.manner(one, "src").changed == (PATH.removeprefix("src/"),)
 
 
 THREADED = b"""\
