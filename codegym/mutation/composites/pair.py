@@ -24,7 +24,7 @@ class Pair:
     says = "Two edits of a function; fewer tests notice them together than notice either."
 
     def propose(self, ground: Ground) -> Iterator[Candidate]:
-        """Pairs that at least two tests notice both of."""
+        """Pairs that at least two tests notice both of; those first that the same tests notice."""
         of_function: dict[tuple[str, str], list[Tried]] = {}
         for one in ground.singles:
             if one.candidate.kind == "FixTests" and one.candidate.function:
@@ -34,9 +34,11 @@ class Pair:
         for (path, name), singles in of_function.items():
             pairs = [two for two in combinations(singles, 2) if _may_hide(two)]
             order = ground.chance(f"{self.id}\0{path}\0{name}").permutation(len(pairs))
-            found += [pairs[int(at)] for at in order[:_MOST_OF_ONE]]
-        for at in ground.chance(self.id).permutation(len(found)):
-            yield join(self, found[int(at)])
+            drawn = sorted((pairs[int(at)] for at in order), key=_alike, reverse=True)
+            found += drawn[:_MOST_OF_ONE]
+        mixed = [found[int(at)] for at in ground.chance(self.id).permutation(len(found))]
+        for two in sorted(mixed, key=_alike, reverse=True):
+            yield join(self, two)
 
     def parts(self, candidate: Candidate, /) -> Sequence[Candidate]:
         """Each edit alone."""
@@ -52,3 +54,9 @@ class Pair:
 def _may_hide(two: Sequence[Tried]) -> bool:
     one, other = two
     return len(one.failing & other.failing) > 1 and apart([one.candidate, other.candidate])
+
+
+def _alike(two: Sequence[Tried]) -> float:
+    """How much the tests that fail are the same: such edits hide each other more often."""
+    one, other = two
+    return round(len(one.failing & other.failing) / len(one.failing | other.failing), 1)
