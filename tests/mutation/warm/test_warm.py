@@ -11,11 +11,11 @@ from codegym.errors import UnavailableError
 from codegym.grading.progress import Progress
 from codegym.grading.setting import Setting
 from codegym.grading.trials import run_on
-from codegym.mutation import generate
 from codegym.mutation.baseline import measure
 from codegym.mutation.candidates import Candidate
 from codegym.mutation.rows import draft
 from codegym.mutation.screening import Screen
+from codegym.mutation.trying import Trying
 from codegym.mutation.warm.session import NULL_EVERY, feel, look_at
 from codegym.mutation.warm.stage import Stage
 from codegym.sandbox.backends import pick
@@ -324,7 +324,7 @@ LEFT = b"open('left-behind', 'w').close()"
 FORGED = b"""import os, sys
     for fd in range(3, 64):
         try:
-            os.write(fd, b'{"mutant": 0, "ended": "ran", "failed": [[0, "failed", "X"]]}\\n')
+            os.write(fd, b'{"mutant": 4, "ended": "ran", "failed": [[0, "failed", "X"]]}\\n')
         except OSError:
             pass
     os._exit(0)"""
@@ -377,20 +377,17 @@ async def test_a_null_mutant_finds_what_an_edit_left_behind(shapes, setting):
 
 async def test_a_forged_failure_makes_no_task(shapes, setting, tmp_path):
     """The fast stage believes it, and no one else does."""
-    baseline, _ = shapes
-
-    class Forging:
-        id, version, languages, tier = "forging", "1", ("python",), 1
-
-        def __call__(self, node, source, rng):
-            if node.type == "module" and b"return a + 1 " in source:
-                start = source.index(b"return a + 1 ")
-                yield Edit(start, start + 13, FORGED)
-
-    home = baseline.ready.environment
-    made = await generate(home, setting, [Forging()], count=1, store=LayerStore(tmp_path))
-    assert made.tasks == ()
-    assert sum(made.funnel.values()) == made.candidates == 1
+    baseline, warmth = shapes
+    store = LayerStore(tmp_path)
+    screen = Screen([baseline], {PATH: File(SHAPES)})
+    stage = Stage(setting, screen, {baseline.suite.name: warmth}, store, 2)
+    forged = edit_of(b"return a + 1 ", FORGED + b" ")
+    honest = edit_of(b"return 9", b"return 10")
+    trying = Trying(setting, screen, stage, store, 2)
+    (_, first), (_, second) = [one async for one in trying.in_order(iter([forged, honest]))]
+    assert (first.reason, first.failing) == ("collection_error", ())
+    assert (second.reason, names(second.failing)) == (None, {"deep"})
+    assert (trying.confirmed.tried, trying.confirmed.held) == (2, 1)
 
 
 async def test_bytecode_of_what_changed_is_not_used(shapes, setting):

@@ -64,7 +64,7 @@ class Forker:
         gc.collect()
         gc.freeze()
         for number, mutant in enumerate(self._work["mutants"]):
-            self._send({"mutant": number, **self._tried(number, mutant)})
+            self._send({**self._tried(number, mutant), "mutant": number})
         return True
 
     def pytest_runtest_makereport(self, item: pytest.Item, call: Any) -> pytest.TestReport:
