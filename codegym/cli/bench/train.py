@@ -36,7 +36,7 @@ from codegym.types import (
 _EPISODES, _CALLS = 8, 2
 _OPTIONS = EpisodeOptions(kind="FixTests", max_steps=_CALLS)
 _ACTION = call("bash", command="pytest")
-_BATCH, _PROMPT, _SAID = 64, 200, 64
+_BATCH, _PROMPT, _SAID = 32, 200, 32
 _LESSONS, _KNOWN = 200, 0.03
 
 

@@ -145,11 +145,14 @@ async def test_a_model_by_its_folder_samples_the_same_for_the_same_seed(tiny, to
     assert policy.version == digest(tiny)
     history = History("t", tools, FIRST, (), 3)
     actions = [await policy.act(history) for _ in range(2)]
-    assert actions[0] == actions[1]
+    # To the token; a cache that is used changes the last digit of a log-probability.
+    said = actions[0].tokens.completion_ids
+    assert actions[1].tokens.completion_ids == said
+    assert actions[1].tokens.logprobs == pytest.approx(actions[0].tokens.logprobs, abs=1e-4)
     assert len(actions[0].tokens.completion_ids) <= 8
     assert (await policy.act(replace(history, seed=4))).tokens != actions[0].tokens
     await policy.aclose()
-    assert await policy.act(history) == actions[0]
+    assert (await policy.act(history)).tokens.completion_ids == said
     await policy.aclose()
     assert pinned_options(policy, {"max_tokens": "8", "device": "cpu"}) == {"max_tokens": "8"}
 
