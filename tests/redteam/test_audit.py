@@ -147,7 +147,9 @@ def test_a_short_marker_is_refused(home):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["kvlog", "calcsheet", "routekit"])
+@pytest.mark.parametrize(
+    "name", ["kvlog", "calcsheet", "routekit", "jotbox", "rowloom", "spanwise"]
+)
 def test_bundled_environments_are_clean(name):
     ran = command(Path.cwd(), name, "--tasks", "4")
     assert ran.returncode == 0, ran.stdout
