@@ -22,7 +22,6 @@ class Unigram(EditPolicy):
     """
 
     learn_from: str = ""
-    version: str = field(init=False, default="")
     _prior: Prior = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -30,7 +29,7 @@ class Unigram(EditPolicy):
         if not self.learn_from:
             raise UsageError("unigram: learn_from names the tasks whose answers it counts")
         source = resolve(self.learn_from)
-        object.__setattr__(self, "version", f"1-{source.digest[:16]}")
+        self._name(f"1-{source.digest[:16]}")
         object.__setattr__(self, "_prior", Prior.of(source))
 
     def choose(self, survey: Survey, tried: tuple[int, ...], rng: np.random.Generator) -> int:  # noqa: ARG002

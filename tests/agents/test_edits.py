@@ -141,6 +141,15 @@ async def test_unigram_tries_first_what_it_learned(play):
     assert not [one.error for one in results.values() if one.fault]
 
 
+def test_another_number_of_attempts_is_another_policy():
+    versions = {
+        load_policy(name, resolve("tiny"), {"attempts": attempts}).version
+        for name in ("random_edit", "unigram:tiny")
+        for attempts in ("1", "4")
+    }
+    assert len(versions) == 4
+
+
 def test_unigram_must_be_told_what_to_learn_from():
     with pytest.raises(UsageError, match="learn_from"):
         load_policy("unigram", resolve("tiny"))

@@ -36,11 +36,17 @@ class EditPolicy(ABC):
 
     attempts: int = 1
     candidates: int = 96
-    version: str = field(init=False, default="1")
+    version: str = field(init=False, default="")
 
     def __post_init__(self) -> None:
         if self.attempts < 1 or self.candidates < 1:
             raise UsageError("attempts and candidates: each is 1 or more")
+        self._name("1")
+
+    def _name(self, version: str) -> None:
+        """Set the version: another number of attempts is another policy."""
+        told = f"{version}-{self.attempts}-of-{self.candidates}"
+        object.__setattr__(self, "version", told)
 
     @abstractmethod
     def choose(self, survey: Survey, tried: tuple[int, ...], rng: np.random.Generator) -> int:

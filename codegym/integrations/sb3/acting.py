@@ -27,7 +27,6 @@ class Pointer(EditPolicy):
     """
 
     run: str = ""
-    version: str = field(init=False, default="")
     _model: Any = field(init=False, repr=False, compare=False)
     _masks: bool = field(init=False, repr=False)
 
@@ -45,7 +44,7 @@ class Pointer(EditPolicy):
             raise DataError(pins, f"cannot be read: {error!r}") from error
         require()
         object.__setattr__(self, "candidates", limit)
-        object.__setattr__(self, "version", f"{told['algo']}-{file_digest(model)[:16]}")
+        self._name(f"{told['algo']}-{file_digest(model)[:16]}")
         object.__setattr__(self, "_model", kind.load().load(model, device="cpu"))
         object.__setattr__(self, "_masks", kind.masks)
 
