@@ -23,7 +23,7 @@ from codegym.types import (
 
 IDS = st.lists(st.integers(0, 99), max_size=5).map(tuple)
 TEXTS = st.sampled_from([call("bash", command='echo "é"'), "no call", call("submit")])
-TASK = Task("t", "tiny", "0", "", "", (), (), "")
+TASK = Task("t", "tiny", "0", "", ("a",), ())
 
 
 @st.composite

@@ -269,6 +269,33 @@ async def test_out_of_memory_goes_on_with_fewer_and_is_said(make, model, tiny, m
         await engine.generate(prompts[0], PARAMS)
 
 
+async def test_what_ended_in_the_step_that_ran_out_of_memory_is_not_lost(
+    make, model, tiny, monkeypatch
+):
+    small = load_model(tiny, CPU, torch.float32)
+    engine = make(small)
+    plain, failed = small.forward, []
+
+    def forward(input_ids=None, **given):
+        if failed == ["armed"] and input_ids.shape[1] == 1:  # the others' step, after its own
+            failed.append("done")
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        if input_ids.shape[1] > 40 and not failed:
+            failed.append("armed")
+        return plain(input_ids=input_ids, **given)
+
+    monkeypatch.setattr(small, "forward", forward)
+    long = [
+        asyncio.ensure_future(engine.generate(ids_of(n, 9), replace(GREEDY, max_tokens=150)))
+        for n in range(2)
+    ]
+    await asyncio.sleep(0.05)
+    short = await engine.generate(ids_of(3, 50), replace(GREEDY, max_tokens=1))
+    traces = [short, *await asyncio.gather(*long)]
+    assert failed == ["armed", "done"]
+    assert difference(model, traces) <= MOST
+
+
 async def test_any_other_failure_is_told_to_all_who_wait(make, tiny, monkeypatch):
     broken = load_model(tiny, CPU, torch.float32)
     engine = make(broken)

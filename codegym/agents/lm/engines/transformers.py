@@ -75,6 +75,7 @@ class TransformersEngine:
         self._arrived: list[_Job] = []
         self._waiting: list[_Job] = []
         self._jobs: dict[Request, asyncio.Future[TokenTrace]] = {}
+        self._over: list[_Result] = []
         self._stale, self._held = False, 0
         self._lock: asyncio.Lock | None = None
         self._task: asyncio.Task[None] | None = None
@@ -218,7 +219,7 @@ class TransformersEngine:
             if not future.done() and error is not None:
                 future.set_exception(_told(error))
             future.cancel()
-        self._arrived, self._waiting, self._jobs = [], [], {}
+        self._arrived, self._waiting, self._jobs, self._over = [], [], {}, []
 
     # The thread's side: everything below runs while the loop's side waits
 
@@ -226,29 +227,28 @@ class TransformersEngine:
         """Steps until something is to be told or taken in: each change of threads costs time."""
         end = time.monotonic() + _STEPS_SEC
         while True:
-            over = self._step()
-            if over or self._arrived or self._held or time.monotonic() > end:
+            self._step()
+            if self._over or self._arrived or self._held or time.monotonic() > end:
+                over, self._over = self._over, []
                 return over
 
-    def _step(self) -> list[_Result]:
-        """One token for every request that can have one; returns those that are over."""
+    def _step(self) -> None:
+        """One token for every request that can have one."""
         if self._model.training:
             self._model.eval()
         if self._stale:
             self._slots.forget()
             self._stale = False
         try:
-            lost = self._admit()
-            return lost + [(each, each.trace()) for each in self._advance()]
+            self._admit()
+            self._advance()
         except RuntimeError as error:
             if not _is_memory(error):
                 raise
             self._shrink(error)
-            return []
 
-    def _admit(self) -> list[_Result]:
+    def _admit(self) -> None:
         """Give rows to those that wait, in order. None that is held up is overtaken for long."""
-        lost: list[_Result] = []
         for job in list(self._waiting):
             if len(self._jobs) >= self._max_batch:
                 break
@@ -257,27 +257,24 @@ class TransformersEngine:
                 placed = self._slots.place(request)
             except UnavailableError as error:  # this one's alone
                 placed = "yes"
-                lost.append((request, error))
+                self._over.append((request, error))
             if placed == "full":
                 break
             if placed == "yes":
                 self._waiting.remove(job)
                 self._jobs[request] = future
-        return lost
 
-    def _advance(self) -> list[Request]:
+    def _advance(self) -> None:
         slots = self._slots
         running = slots.running
         reading = [row for row in running if slots[row].pending > 1]
         chunk = min(_CHUNK, max((slots[row].pending for row in reading), default=1))
         reading = reading[: max(1, _PASS_TOKENS // chunk)]
-        done = []
         for rows, most in ((reading, chunk), ([r for r in running if slots[r].pending == 1], 1)):
             if rows:
-                done += self._forward(rows, most)
-        return done
+                self._forward(rows, most)
 
-    def _forward(self, rows: Sequence[int], most: int) -> list[Request]:
+    def _forward(self, rows: Sequence[int], most: int) -> None:
         """Read up to ``most`` tokens into each row; draw a token where all are read."""
         slots = [self._slots[row] for row in rows]
         ids = [slot.ids[slot.cached : slot.cached + most] for slot in slots]
@@ -285,16 +282,15 @@ class TransformersEngine:
         for slot, read in zip(slots, ids, strict=True):
             slot.cached += len(read)
         ready = [place for place, slot in enumerate(slots) if not slot.pending]
-        requests = [slots[place].request for place in ready]
-        asked = [request for request in requests if request is not None]
-        if not asked:
-            return []
-        self._draw(logits[torch.tensor(ready, device=logits.device)], asked)
-        done = [request for request in asked if self._ended(request)]
-        for slot in slots:
-            if slot.request in done:
+        asked = {slots[place]: slots[place].request for place in ready}
+        drawing = {slot: request for slot, request in asked.items() if request is not None}
+        if not drawing:
+            return
+        self._draw(logits[torch.tensor(ready, device=logits.device)], list(drawing.values()))
+        for slot, request in drawing.items():
+            if self._ended(request):
+                self._over.append((request, request.trace()))
                 slot.free()
-        return done
 
     def _draw(self, logits: torch.Tensor, requests: Sequence[Request]) -> None:
         device = logits.device
