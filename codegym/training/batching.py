@@ -1,39 +1,43 @@
-"""From sequences to padded batches, and from a model to the log-probabilities of chosen tokens."""
+"""From sequences to padded batches; what several sequences begin with is computed once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
-from torch.utils.checkpoint import checkpoint
 
-from codegym.errors import UsageError
 from codegym.training.sequences import TokenSequence
 
-#: Rows of the vocabulary's logits that are in memory at once.
-_CHUNK = 1024
+#: Widest row that several sequences share: what each place sees grows with its square.
+_WIDEST = 2048
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Sequences side by side, padded on the right.
+    """Sequences in rows, padded on the right.
 
     Attributes:
         ids: Token ids, (B, T).
-        attention: 1 where there is a token; (B, T).
+        positions: Each place's position in its sequence; (B, T).
+        branch: What belongs together in a row: 0 is the beginning that all its sequences share,
+            each one's rest has a number of its own, padding is -1; (B, T).
         row: Row of each token that is learned from, sequence by sequence; (N,).
-        column: Its column, at least 1: what precedes it predicts it; (N,).
-        members: Each row's number among the sequences that batches were made of.
+        before: Column of what precedes it in its sequence, and so predicts it; (N,).
+        column: Its own column; (N,).
+        owner: Its sequence, as a place in ``members``; (N,).
+        members: The sequences' numbers among those that batches are made of.
     """
 
     ids: Tensor
-    attention: Tensor
+    positions: Tensor
+    branch: Tensor
     row: Tensor
+    before: Tensor
     column: Tensor
+    owner: Tensor
     members: tuple[int, ...]
 
     @property
@@ -41,117 +45,108 @@ class Batch:
         """The tokens that are learned from; (N,)."""
         return self.ids[self.row, self.column]
 
+    @property
+    def shared(self) -> bool:
+        """Whether any row holds several sequences."""
+        return len(self.members) > len(self.ids)
+
+    def seen(self) -> Tensor:
+        """Whether each place sees each other: its own sequence, up to itself; (B, 1, T, T)."""
+        own = self.branch[:, :, None] == self.branch[:, None, :]
+        return ((self.branch == 0)[:, None, :] | own).tril()[:, None]
+
 
 def batches(
-    sequences: Sequence[TokenSequence], *, max_tokens: int, device: torch.device | str = "cpu"
+    sequences: Sequence[TokenSequence],
+    *,
+    max_tokens: int,
+    share: bool = False,
+    device: torch.device | str = "cpu",
 ) -> Iterator[Batch]:
-    """Pack sequences of similar length together, each exactly once; the longest first.
+    """Pack rows of similar length together, each sequence exactly once; the longest rows first.
 
     Out of memory then shows at once. A batch has at most ``max_tokens`` places, padding included,
-    or one sequence.
+    or one row.
+
+    Args:
+        sequences: What is packed; those that begin alike are best next to each other.
+        max_tokens: Bound on a batch's places.
+        share: Whether a beginning that sequences share is there only once.
+        device: Where the batches are to be.
     """
-    order = sorted(range(len(sequences)), key=lambda one: (-len(sequences[one].ids), one))
+    rows: list[_Row] = []
+    for number, sequence in enumerate(sequences):
+        if not (share and rows and rows[-1].takes(number, sequence, min(max_tokens, _WIDEST))):
+            rows.append(_Row(number, sequence))
+    rows.sort(key=lambda row: -row.width)
     start = 0
-    while start < len(order):
-        count = max(1, max_tokens // len(sequences[order[start]].ids))
-        members = order[start : start + count]
-        yield _batch([sequences[one] for one in members], tuple(members), device)
+    while start < len(rows):
+        count = max(1, max_tokens // rows[start].width)
+        yield _batch(rows[start : start + count], device)
         start += count
 
 
-def _batch(
-    rows: Sequence[TokenSequence], members: tuple[int, ...], device: torch.device | str
-) -> Batch:
-    width = max(len(row.ids) for row in rows)
-    ids = torch.zeros(len(rows), width, dtype=torch.long)
-    attention = torch.zeros(len(rows), width, dtype=torch.long)
+class _Row:
+    """Sequences that begin alike."""
+
+    def __init__(self, number: int, sequence: TokenSequence) -> None:
+        self.numbers, self.sequences = [number], [sequence]
+        self._first = np.array(sequence.ids)
+        self.common = len(sequence.ids)
+
+    @property
+    def width(self) -> int:
+        """Places that the beginning and all rests take."""
+        return self._width(self.common, self.sequences)
+
+    def takes(self, number: int, sequence: TokenSequence, widest: int) -> bool:
+        """Add a sequence, where at least half of it is the common beginning and it fits."""
+        length = min(self.common, len(sequence.ids))
+        differs = np.flatnonzero(self._first[:length] != np.array(sequence.ids[:length]))
+        common = int(differs[0]) if len(differs) else length
+        if 2 * common < len(sequence.ids):
+            return False
+        if self._width(common, [*self.sequences, sequence]) > widest:
+            return False
+        self.numbers.append(number)
+        self.sequences.append(sequence)
+        self.common = common
+        return True
+
+    @staticmethod
+    def _width(common: int, sequences: Sequence[TokenSequence]) -> int:
+        return common + sum(len(each.ids) - common for each in sequences)
+
+    def columns(self) -> list[np.ndarray]:
+        """Where the tokens of each sequence are."""
+        start, found = self.common, []
+        for each in self.sequences:
+            end = start + len(each.ids) - self.common
+            found.append(np.concatenate([np.arange(self.common), np.arange(start, end)]))
+            start = end
+        return found
+
+
+def _batch(rows: Sequence[_Row], device: torch.device | str) -> Batch:
+    size = len(rows), max(row.width for row in rows)
+    ids, positions = np.zeros(size, np.int64), np.zeros(size, np.int64)
+    branch = np.full(size, -1, np.int64)
+    places: list[np.ndarray] = []
+    members: list[int] = []
     for number, row in enumerate(rows):
-        ids[number, : len(row.ids)] = torch.tensor(row.ids)
-        attention[number, : len(row.ids)] = 1
-    places = [(number, place) for number, row in enumerate(rows) for place in row.actions]
-    row, column = torch.tensor(places, dtype=torch.long).reshape(-1, 2).T
-    return Batch(ids.to(device), attention.to(device), row.to(device), column.to(device), members)
-
-
-def hidden_states(model: Any, batch: Batch) -> Tensor:
-    """What the model knows just before each token that is learned from; (N, width).
-
-    The vocabulary's logits are never computed for other places.
-    """
-    with _autocast(batch.ids.device):
-        states = _decoder(model)(
-            input_ids=batch.ids, attention_mask=batch.attention, use_cache=False
-        ).last_hidden_state
-    kept: Tensor = states[batch.row, batch.column - 1]
-    return kept
-
-
-def logits(model: Any, states: Tensor) -> Tensor:
-    """The head's logits in float32, whatever the model's own precision; (N, vocabulary)."""
-    head = _base(model).get_output_embeddings()
-    bias = None if head.bias is None else head.bias.float()
-    return torch.nn.functional.linear(states.float(), head.weight.float(), bias)
-
-
-def logprobs(model: Any, states: Tensor, targets: Tensor) -> Tensor:
-    """Log-probabilities of tokens; (N,).
-
-    In chunks that are computed again for the gradient: the logits of all tokens at once would be
-    most of the memory.
-    """
-
-    def of(states: Tensor, targets: Tensor) -> Tensor:
-        return _gathered(logits(model, states), targets)
-
-    parts = zip(states.split(_CHUNK), targets.split(_CHUNK), strict=True)
-    return torch.cat([_again(of, *part) if len(states) > _CHUNK else of(*part) for part in parts])
-
-
-def _again(function: Callable[..., Tensor], *given: Tensor) -> Tensor:
-    made: Tensor = checkpoint(function, *given, use_reentrant=False)
-    return made
-
-
-def _gathered(logits: Tensor, targets: Tensor) -> Tensor:
-    chosen: Tensor = logits.gather(-1, targets[:, None])[:, 0]
-    return chosen - logits.logsumexp(-1)
-
-
-def _base(model: Any) -> Any:
-    """The causal model, out of its adapters' wrapping."""
-    return model.get_base_model() if hasattr(model, "get_base_model") else model
-
-
-def _decoder(model: Any) -> Any:
-    base = _base(model)
-    return getattr(base, base.base_model_prefix)
-
-
-def _autocast(device: torch.device) -> AbstractContextManager[Any]:
-    # On a CPU, bfloat16 is slower at these sizes.
-    if device.type != "cuda":
-        return nullcontext()
-    half: AbstractContextManager[Any] = torch.autocast("cuda", dtype=torch.bfloat16)
-    return half
-
-
-def check_head(model: Any) -> None:
-    """Refuse a model whose logits are more than its head's product with its last states.
-
-    Raises:
-        UsageError: It is one.
-    """
-    device = next(model.parameters()).device
-    ids = torch.arange(2, 10, device=device)[None] % _base(model).config.vocab_size
-    with torch.no_grad(), _autocast(device):
-        whole = model(input_ids=ids, use_cache=False).logits
-        states = _decoder(model)(input_ids=ids, use_cache=False).last_hidden_state
-    with torch.no_grad():
-        ours = logits(model, states)
-    tolerance = 1e-3 if whole.dtype == torch.float32 else 0.25
-    if not torch.allclose(whole.float(), ours, atol=tolerance, rtol=tolerance):
-        kind = type(_base(model)).__name__
-        raise UsageError(
-            f"{kind}: its logits are scaled or capped after the head, which training does not "
-            "know; choose another model"
-        )
+        pairs = zip(row.sequences, row.columns(), strict=True)
+        for own, (sequence, columns) in enumerate(pairs, 1):
+            ids[number, columns] = sequence.ids
+            positions[number, columns] = np.arange(len(columns))
+            branch[number, columns[row.common :]] = own
+            learned = np.array(sequence.actions, np.int64)
+            owner, there = np.full((2, len(learned)), [[len(members)], [number]])
+            places.append(np.stack([there, columns[learned - 1], columns[learned], owner]))
+            members.append(row.numbers[own - 1])
+        branch[number, : row.common] = 0
+    made = (ids, positions, branch, *np.concatenate(places, axis=1))
+    names = ("ids", "positions", "branch", "row", "before", "column", "owner")
+    tensors = {
+        name: torch.from_numpy(each).to(device) for name, each in zip(names, made, strict=True)
+    }
+    return Batch(**tensors, members=tuple(members))

@@ -19,8 +19,9 @@ from torch import Tensor
 from codegym.agents.lm import Renderer
 from codegym.errors import UsageError
 from codegym.training import losses
-from codegym.training.batching import Batch, hidden_states, logits
+from codegym.training.batching import Batch
 from codegym.training.hints import Hint
+from codegym.training.scoring import hidden_states, logits
 from codegym.training.sequences import Span, TokenSequence
 
 
@@ -162,9 +163,10 @@ class Student:
 
     def places(self, member: int, span: Span) -> Tensor:
         """Which of the N tokens are a turn's."""
-        column, row = self.batch.column, self.batch.members.index(member)
-        inside = (column >= span.start) & (column < span.end) & (self.batch.row == row)
-        return inside.nonzero()[:, 0]
+        batch = self.batch
+        place = batch.positions[batch.row, batch.column]
+        mine = batch.owner == batch.members.index(member)
+        return (mine & (place >= span.start) & (place < span.end)).nonzero()[:, 0]
 
 
 def distil(

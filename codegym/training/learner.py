@@ -13,9 +13,10 @@ import torch
 from torch import Tensor
 
 from codegym.errors import DataError, UnavailableError, UsageError
-from codegym.training.batching import Batch, batches, check_head, hidden_states
+from codegym.training.batching import Batch, batches
 from codegym.training.checkpoint import STATE_FILE
 from codegym.training.models import save_model
+from codegym.training.scoring import check_head, hidden_states, shares_beginnings
 from codegym.training.sequences import TokenSequence
 
 
@@ -61,6 +62,7 @@ class Learner:
             self._weights, lr=how.learning_rate, betas=(0.9, 0.95), weight_decay=0.0
         )
         check_head(model)
+        self._share = shares_beginnings(model)
 
     @property
     def device(self) -> torch.device:
@@ -69,7 +71,9 @@ class Learner:
 
     def batches(self, sequences: Sequence[TokenSequence]) -> Iterator[Batch]:
         """The micro-batches of a step."""
-        return batches(sequences, max_tokens=self._how.max_tokens, device=self.device)
+        return batches(
+            sequences, max_tokens=self._how.max_tokens, share=self._share, device=self.device
+        )
 
     def update(
         self, sequences: Sequence[TokenSequence], loss_of: Callable[[Batch, Tensor], Tensor]

@@ -11,10 +11,11 @@ import torch
 from torch import Tensor
 
 from codegym.training import losses
-from codegym.training.batching import Batch, hidden_states, logprobs
+from codegym.training.batching import Batch
 from codegym.training.experience import Experience
 from codegym.training.feedback import Feedback, Student, Teacher, distil
 from codegym.training.learner import Learner, Taken
+from codegym.training.scoring import hidden_states, logprobs
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,14 +101,14 @@ class Improver:
         rows = [experience.sequences[member] for member in batch.members]
         sampler = torch.tensor([p for row in rows for p in row.logprobs()], device=device)
         gains = torch.tensor([experience.advantages[m] for m in batch.members], device=device)
-        advantages = gains[batch.row]
+        advantages = gains[batch.owner]
         logp = logprobs(self._learner.model, states, batch.targets)
         old = logp.detach()
         if proximal is not None:
             old = torch.cat([proximal[member] for member in batch.members])
         each = self._surrogate(logp, old, advantages)
         if how.correction != "off":
-            whole = batch.row if how.correction == "sequence" else None
+            whole = batch.owner if how.correction == "sequence" else None
             each = each * losses.correction(old, sampler, cap=how.correction_cap, sequence=whole)
         if self._reference is not None:
             with torch.no_grad():
@@ -147,8 +148,8 @@ class Improver:
         with torch.no_grad():
             for batch in self._learner.batches(sequences):
                 logp = logprobs(model, hidden_states(model, batch), batch.targets)
-                for row, member in enumerate(batch.members):
-                    found[member] = logp[batch.row == row]
+                for own, member in enumerate(batch.members):
+                    found[member] = logp[batch.owner == own]
         return found
 
     def _note(self, logp: Tensor, old: Tensor, sampler: Tensor) -> None:

@@ -20,11 +20,12 @@ from codegym.loop import Watcher as RunWatcher
 from codegym.loop import run as run_loop
 from codegym.registration import resolve
 from codegym.runs import open_run
-from codegym.training.batching import Batch, logprobs
+from codegym.training.batching import Batch
 from codegym.training.checkpoint import Checkpoints
 from codegym.training.learner import Learner, Steps, Taken
 from codegym.training.losses import token_mean
 from codegym.training.models import device_named, for_training, load
+from codegym.training.scoring import logprobs
 from codegym.training.sequences import TokenSequence, sequences
 from codegym.training.session import Budget, Session, Watcher, digest_of
 from codegym.types import Trajectory

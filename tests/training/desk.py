@@ -1,4 +1,4 @@
-"""A stage without sandboxes: a task's real files in memory, graded by whether they are the gold ones.
+"""A stage without sandboxes: a task's files in memory, graded by whether they are the gold ones.
 
 For what is about learning, not about isolation: thousands of episodes a minute.
 """
@@ -97,7 +97,6 @@ class DeskEpisode:
             self._desk.played += 1
             self.final_grade = self._grade()
             self._log.reward(self._options.reward_function(self.final_grade, self.trajectory()))
-        return None
 
     async def expire(self) -> StepResult | None:
         raise NotImplementedError

@@ -19,7 +19,7 @@ from codegym.training.checkpoint import STATE_FILE, Checkpoints  # noqa: E402
 from codegym.training.learner import Steps  # noqa: E402
 from codegym.training.metrics import Metrics, read_metrics  # noqa: E402
 
-pytestmark = pytest.mark.train
+pytestmark = [pytest.mark.train, pytest.mark.timeout(400)]
 
 ROOT = Path(__file__).parents[2]
 STEPS = 12

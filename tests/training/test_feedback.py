@@ -11,7 +11,7 @@ from codegym.agents.lm import Renderer  # noqa: E402
 from codegym.agents.lm.tiny import train_tokenizer  # noqa: E402
 from codegym.envs.tools import load_tools  # noqa: E402
 from codegym.errors import UsageError  # noqa: E402
-from codegym.training import batching  # noqa: E402
+from codegym.training import batching, scoring  # noqa: E402
 from codegym.training.experience import Experience  # noqa: E402
 from codegym.training.feedback import (  # noqa: E402
     Feedback,
@@ -27,7 +27,7 @@ from codegym.training.objective import Improver, Objective  # noqa: E402
 from codegym.training.sequences import Span, TokenSequence, sequences  # noqa: E402
 from codegym.types import Action, Observation, Trajectory, Turn, call  # noqa: E402
 
-pytestmark = pytest.mark.train
+pytestmark = [pytest.mark.train, pytest.mark.timeout(400)]
 
 HINT = Hint(1, "Reminder: run the tests.", "rule:untested")
 
@@ -52,9 +52,9 @@ def _taught(sequence, turn, added=(5, 6, 7)):
 
 def _student(model, sequences_):
     (batch,) = batching.batches(sequences_, max_tokens=10_000)
-    states = batching.hidden_states(model, batch)
+    states = scoring.hidden_states(model, batch)
     states.retain_grad()
-    logp = batching.logprobs(model, states, batch.targets)
+    logp = scoring.logprobs(model, states, batch.targets)
     said = [p for member in batch.members for p in sequences_[member].logprobs()]
     return Student(batch, states, logp, torch.tensor(said))
 

@@ -148,7 +148,8 @@ async def test_it_goes_on_exactly_where_it_was_stopped(beginner, tmp_path):
     await train_rl(parts, stage=Desk())
     await train_rl(replace(parts, budget=budget(4), workers=3), stage=Desk())
     one, other = _state(whole.out), _state(parts.out)
-    for mine, theirs in zip(one["weights"] + one["teacher"], other["weights"] + other["teacher"]):
+    pairs = zip(one["weights"] + one["teacher"], other["weights"] + other["teacher"], strict=True)
+    for mine, theirs in pairs:
         assert torch.allclose(mine, theirs, atol=1e-5)
     assert one["number"] == other["number"] == 4
 
@@ -255,7 +256,7 @@ def test_a_loss_that_is_no_number_stops_before_the_step(tiny_model, make_sequenc
 
     learner = Learner(tiny_model, NoTokenizer(), Steps())
     before = [weight.clone() for weight in tiny_model.parameters()]
-    with pytest.raises(UsageError, match="step 1: the loss is nan .* --learning-rate"):
+    with pytest.raises(UsageError, match=r"step 1: the loss is nan .* --learning-rate"):
         learner.update([make_sequence(1)], lambda batch, states: states.sum() * float("nan"))
     assert all(map(torch.equal, before, tiny_model.parameters()))
     assert learner.sound()
@@ -268,7 +269,7 @@ def test_memory_that_does_not_suffice_is_told(tiny_model, make_sequence):
     def huge(batch, states):
         return torch.empty(1 << 55).sum()
 
-    with pytest.raises(UnavailableError, match="not enough memory .* --max-tokens"):
+    with pytest.raises(UnavailableError, match=r"not enough memory .* --max-tokens"):
         learner.update([make_sequence(1)], huge)
 
 

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from codegym.agents import Scripted
+from codegym.cli.bench import learning
 from codegym.cli.bench.measure import Figure, figure
 from codegym.cli.bench.staged import OUTPUT, RESET_SEC, TOOL_SEC, One, Staged
 from codegym.cli.options import BUNDLED
@@ -83,7 +84,8 @@ async def _measure(note: Callable[[str], None], repeats: int, folder: Path) -> l
     figures += await _generation(engine, model, repeats)
     await engine.aclose()
     await setting.close()
-    return figures
+    note("measuring a step of learning")
+    return [*figures, await learning.step(tokenizer, repeats)]
 
 
 async def _rollouts(setting: Staged, source: One, policy: Policy, repeats: int) -> Figure:
