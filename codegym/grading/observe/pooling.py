@@ -1,9 +1,9 @@
 """Makes pools: siblings of some functions of a file that are fit on the solved tree.
 
 All tasks with one solved tree share them. Candidates run by themselves: first each as it is drawn,
-then also several at once as one, which are hard to guess, and hold wherever unsolved code fails.
-What is chosen runs twice more among all tests, as it will in a grade. So each saw the same in three
-processes, and disturbs nobody.
+twice, so that functions that are left to chance are known; then also several at once as one, which
+are hard to guess, and hold wherever unsolved code fails. What is chosen runs twice more among all
+tests, as it will in a grade. So each saw the same in three processes, and disturbs nobody.
 """
 
 from __future__ import annotations
@@ -151,6 +151,11 @@ class _Maker:
         if not drawn:
             return {}
         first = await self._tried(drawn, _ALONE[0], {})
+        same = {name: [one.sibling for one in found] for name, found in first.items()}
+        again = await self._tried(same, _ALONE[0], first) if same else {}
+        # In the same process but for chance: with a function that is left to it, others of its
+        # siblings would agree by chance, however often they are tried.
+        first = {name: found for name, found in first.items() if again.get(name) == found}
         both = {
             name: [*(one.sibling for one in found), *self._joined(name, found)]
             for name, found in first.items()

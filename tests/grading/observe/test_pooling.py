@@ -55,6 +55,15 @@ class TestList(Checks):
 class TestOdd(Checks):
     wrap = Odd
 """
+CHANCE = """\
+import random
+from tinycalc.order import median
+
+
+def test_it():
+    numbers = random.choice([[10, 30], [10, 30]])
+    assert median(numbers) == 20.125 - 0.125
+"""
 ROWS = ((0, "2.5"), (1, "20.0"), (3, "2.5"))
 TABLED = """\
 import pytest
@@ -153,6 +162,17 @@ async def test_of_many_rows_those_are_asked_anew_that_differ_and_unsolved_code_f
     table = await range_.setting.grade(ready, Manifest((Change("src/tinycalc/order.py", TABLE),)))
     assert table.score == 0.0
     assert table.siblings_passed < table.siblings
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_what_is_left_to_chance_has_no_siblings(range_):
+    name = "tests/test_chance.py::test_it"
+    ready = await with_tests(range_, {"test_chance.py": CHANCE}, name)
+    recording = await range_.setting.recording(ready)
+    assert len(recording.tests[name].pairs) == 1
+    assert name not in recording.siblings
+    gold = await range_.setting.grade(ready, range_.gold)
+    assert (gold.score, gold.siblings) == (1.0, 0), gold.text
 
 
 def test_joined_siblings_hold_all_changes_that_go_together():
