@@ -58,6 +58,7 @@ class MutationBench:
         from codegym.grading.progress import Progress
         from codegym.mutation.operators import load_operators
         from codegym.mutation.outset import outset
+        from codegym.mutation.switched import can_switch
         from codegym.store import LayerStore
 
         tell = self._note
@@ -73,6 +74,11 @@ class MutationBench:
         if not found.candidates:
             raise UsageError(f"no edit of {self._environment.name} is in {self._globs}")
         warmth = found.warmths[found.baselines[0].suite.name]
+        if can_switch(found.baselines[0]):
+            raise UsageError(
+                f"{self._environment.name}: edits of {self._environment.language} are tried many "
+                f"to a build; `codegym generate {self._environment.name} --json` tells how fast"
+            )
         if warmth.why:
             raise UsageError(f"{self._environment.name}: {warmth.why}, so all is tried cold")
         with TemporaryDirectory(prefix="codegym-bench-") as name:

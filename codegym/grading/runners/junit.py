@@ -120,9 +120,10 @@ def _case(case: ET.Element) -> TestOutcome | None:
     message = ""
     if told:
         outcome, part = told[0]
-        said = "\n".join(text for text in (part.get("message", ""), part.text or "") if text)
-        first, _, rest = said.strip().partition("\n")
-        message = "" if outcome == "skipped" else f"{rest}\nE   {first}"
+        body = (part.text or "").strip()
+        raised = part.get("message", "").strip() or body.partition("\n")[0]
+        marked = "\n".join(f"E   {line}".rstrip() for line in raised.splitlines())
+        message = "" if outcome == "skipped" else f"{body}\n{marked}"
     return record(f"{group or '?'}::{name}", outcome, _number(case.get("time", "")), message)
 
 

@@ -107,6 +107,53 @@ def test_what_is_read():
     ]
 
 
+#: As Maven's Surefire, vitest and Gradle write them, cut down.
+WRITTEN = {
+    "surefire": (
+        """<?xml version="1.0" encoding="UTF-8"?>
+<testsuite xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" version="3.0" name="SumsTest">
+  <properties><property name="java.version" value="17"/></properties>
+  <testcase name="off" classname="SumsTest" time="0.0"><skipped message="@Disabled"/></testcase>
+  <testcase name="adds" classname="SumsTest" time="0.592"/>
+  <testcase name="isWrong" classname="SumsTest" time="0.289">
+    <failure message="expected: &lt;4&gt; but was: &lt;3&gt;&#10;again" type="x"><![CDATA[x.Failed
+\tat SumsTest.isWrong(SumsTest.java:2)
+]]></failure>
+  </testcase>
+</testsuite>
+""",
+        {"SumsTest::off": "skipped", "SumsTest::adds": "passed", "SumsTest::isWrong": "failed"},
+    ),
+    "vitest": (
+        """<?xml version="1.0" encoding="UTF-8" ?>
+<testsuites name="vitest tests" tests="2" failures="1" errors="0" time="0.5">
+    <testsuite name="test/a.test.js" timestamp="2026-01-01T00:00:00.000Z" hostname="box">
+        <testcase classname="test/a.test.js" name="sums &gt; adds" time="0.001"></testcase>
+        <testcase classname="test/a.test.js" name="sums &gt; is wrong" time="0.002">
+            <failure message="expected 3 to be 4">at test/a.test.js:3:1</failure>
+        </testcase>
+    </testsuite>
+</testsuites>
+""",
+        {"test/a.test.js::sums > adds": "passed", "test/a.test.js::sums > is wrong": "failed"},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", sorted(WRITTEN))
+def test_what_tools_write(name):
+    text, outcomes = WRITTEN[name]
+    tests = read_junit(text.encode())
+    assert {test.id: test.outcome for test in tests} == outcomes
+    (message,) = (test.message for test in tests if test.outcome == "failed")
+    assert "\nE   expected" in message
+
+
+def test_all_of_a_message_is_marked():
+    tests = read_junit(WRITTEN["surefire"][0].encode())
+    assert tests[-1].message.endswith("\nE   expected: <4> but was: <3>\nE   again")
+
+
 BOMB = (
     '<!DOCTYPE x [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">]>'
     "<testsuite><testcase classname='&b;' name='x'/></testsuite>"
