@@ -20,6 +20,7 @@ from codegym.types import (
     Manner,
     ObservingRunner,
     RecordingRunner,
+    SandboxSpec,
     Tree,
     VaryingRunner,
     Work,
@@ -58,15 +59,8 @@ async def run_fresh(
         TaskError: A service of the environment did not start, or the changes cannot be laid.
         SandboxError: The infrastructure broke, more than once.
     """
-    spec, runner = ready.grading_spec, ready.runner
-    if record and isinstance(runner, RecordingRunner):
-        spec = replace(spec, files={**spec.files, **runner.recorder()})
-    if watch is not None and isinstance(runner, ObservingRunner):
-        spec = replace(spec, files={**spec.files, **runner.observer()})
-    if manner is not None and isinstance(runner, VaryingRunner):
-        spec = replace(spec, files={**spec.files, **runner.laid(manner)})
-    if work is not None and isinstance(runner, ForkingRunner):
-        spec = replace(spec, files={**spec.files, **runner.forker()})
+    runner = ready.runner
+    spec = _spec(ready, record, watch, manner, work)
 
     async def once() -> SuiteRun:
         box = await backend.start(spec)
@@ -92,6 +86,27 @@ async def run_fresh(
             await box.stop()
 
     return await retried(once)
+
+
+def _spec(
+    ready: Ready,
+    record: Sequence[str],
+    watch: Watch | None,
+    manner: Manner | None,
+    work: Work | None,
+) -> SandboxSpec:
+    """The sandbox of a grade, with what a run needs besides."""
+    spec, runner = ready.grading_spec, ready.runner
+    files = dict(spec.files)
+    if record and isinstance(runner, RecordingRunner):
+        files |= runner.recorder()
+    if watch is not None and isinstance(runner, ObservingRunner):
+        files |= runner.observer()
+    if manner is not None and isinstance(runner, VaryingRunner):
+        files |= runner.laid(manner)
+    if work is not None and isinstance(runner, ForkingRunner):
+        files |= runner.forker()
+    return replace(spec, files=files)
 
 
 async def retried(work: Callable[[], Awaitable[_T]]) -> _T:

@@ -96,8 +96,7 @@ async def run_suite(
         watch: What is observed, for an ``ObservingRunner`` and a sandbox that has its observer; its
             keys say which tests are run. What was seen is read from the result's report.
         manner: How the tests are run otherwise than usual.
-        work: What is tried instead of running tests, for a ``ForkingRunner`` and a sandbox that has
-            its forker. What came of it is read from the result's report.
+        work: What is tried instead, for a ``ForkingRunner`` and a sandbox that has its forker.
 
     Raises:
         SandboxError: The infrastructure broke. What the tests do is never an error.
@@ -117,10 +116,7 @@ async def run_suite(
     if watch is not None and isinstance(runner, ObservingRunner):
         command = _watched(runner, suite, command, watch)
         timeout_sec = timeout_sec or watch.timeout_sec
-    if manner is not None and isinstance(runner, VaryingRunner):
-        command = runner.varied(command, manner)
-    if work is not None and isinstance(runner, ForkingRunner):
-        command = runner.forking(command, work)
+    command = _otherwise(runner, command, manner, work)
     result = await box.exec(
         command.argv,
         stdin=command.stdin,
@@ -130,6 +126,17 @@ async def run_suite(
         report=True,
     )
     return SuiteRun(tuple(runner.parse(result.report)), result)
+
+
+def _otherwise(
+    runner: Runner, command: RunnerCommand, manner: Manner | None, work: Work | None
+) -> RunnerCommand:
+    """The command of a run in a manner, or of one that tries something instead."""
+    if manner is not None and isinstance(runner, VaryingRunner):
+        command = runner.varied(command, manner)
+    if work is not None and isinstance(runner, ForkingRunner):
+        command = runner.forking(command, work)
+    return command
 
 
 def _watched(

@@ -1,6 +1,7 @@
 """What the fast stage sees of edits, in real sandboxes: all that an import would show."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import pytest_asyncio
@@ -28,173 +29,10 @@ from codegym.workspace.history import open_history
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 PATH = "src/tinycalc/shapes.py"
-SHAPES = b'''\
-"""Functions of all shapes, and text: \xc3\xa4\xe2\x82\xac\xf0\x9f\x99\x82."""
-from __future__ import annotations
-
-import functools
-import os
-
-FACTOR = 2
-
-
-def plain(a):
-    return a + 1  # \xe2\x82\xac
-
-
-def twice(function):
-    @functools.wraps(function)
-    def inner(*args):
-        return 2 * function(*args)
-
-    return inner
-
-
-@twice
-def doubled(a):
-    return a + 3
-
-
-@functools.lru_cache(maxsize=None)
-def cached(a):
-    return a + 4
-
-
-class Box:
-    size = 5
-
-    def __init__(self, a=1):
-        self.__a = a
-
-    def method(self):
-        return self.__a + self.size
-
-    @property
-    def prop(self):
-        return self.__a + 6
-
-    @staticmethod
-    def static(a):
-        return a + 7
-
-    @classmethod
-    def of(cls, a):
-        return cls(a + 8)
-
-    class Inner:
-        def deep(self):
-            return 9
-
-
-class Child(Box):
-    def method(self):
-        return super().method() + 10
-
-
-def outer(a):
-    def nested(b):
-        return a + b + 11
-
-    return nested
-
-
-def numbers():
-    yield 12
-
-
-if FACTOR:
-
-    def conditional(a):
-        return a * FACTOR
-
-
-def at_import():
-    return 13
-
-
-VALUE = at_import()
-
-
-def uses_default(a, b=14):
-    return a + b
-
-
-def described():
-    """Fifteen."""
-    return 15
-
-
-def here():
-    return os.path.exists("left-behind")
-'''
-TESTS = b"""\
-from tinycalc import shapes
-from tinycalc.shapes import Box, Child
-
-
-def test_plain():
-    assert shapes.plain(1) == 2
-
-
-def test_doubled():
-    assert shapes.doubled(1) == 8
-
-
-def test_cached():
-    assert shapes.cached(1) == 5
-
-
-def test_method():
-    assert Box(2).method() == 7
-
-
-def test_prop():
-    assert Box(2).prop == 8
-
-
-def test_static():
-    assert Box.static(1) == 8
-
-
-def test_of():
-    assert Box.of(1).prop == 15
-
-
-def test_deep():
-    assert Box.Inner().deep() == 9
-
-
-def test_child():
-    assert Child(2).method() == 17
-
-
-def test_nested():
-    assert shapes.outer(1)(2) == 14
-
-
-def test_numbers():
-    assert list(shapes.numbers()) == [12]
-
-
-def test_conditional():
-    assert shapes.conditional(3) == 6
-
-
-def test_import():
-    assert shapes.VALUE == 13 == shapes.at_import()
-
-
-def test_default():
-    assert shapes.uses_default(1) == 15
-
-
-def test_described():
-    assert shapes.described() == 15 and shapes.described.__doc__ == "Fifteen."
-
-
-def test_here():
-    assert not shapes.here()
-"""
+#: The source, and its tests.
+SHAPES, TESTS = (
+    (Path(__file__).parent / f"{one}.txt").read_bytes() for one in ("shapes", "shape_tests")
+)
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
