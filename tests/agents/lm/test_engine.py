@@ -84,6 +84,49 @@ async def test_log_probabilities_are_the_plain_models(make, model):
     assert difference(model, warm, 0.7) <= MOST
 
 
+def of_kind(name, **options):
+    """A small model of another architecture."""
+    from transformers import AutoConfig, AutoModelForCausalLM
+
+    sizes = {
+        "hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2, "head_dim": 16,
+        "num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 512,
+        "bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 0,
+    }  # fmt: skip
+    config = AutoConfig.for_model(name, vocab_size=303, **(sizes | options))
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(3)
+        return AutoModelForCausalLM.from_config(config).eval()
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "context_tokens"),
+    [
+        ("qwen3", {}, 512),
+        ("mistral", {"sliding_window": 128}, 128),
+        ("gemma2", {"sliding_window": 128}, 128),
+        ("gpt2", {"n_embd": 64, "n_layer": 2, "n_head": 4, "n_positions": 512}, 512),
+        ("llama", {"attn_implementation": "eager"}, 512),
+    ],
+)
+async def test_other_architectures_give_their_own_numbers(make, name, options, context_tokens):
+    other = of_kind(name, **options)
+    engine = make(other)
+    assert engine.context_tokens == context_tokens
+    prompts = [ids_of(n, size) for n, size in enumerate((3, 40, 70))]
+    for _ in range(2):
+        traces = await together(engine, prompts)
+        assert difference(other, traces) <= MOST
+        prompts = [[*each.prompt_ids, *each.completion_ids, 9] for each in traces]
+    assert engine.reused_tokens > 0
+
+
+def test_a_model_without_keys_and_values_is_named(tokenizer):
+    other = of_kind("mamba", state_size=4)
+    with pytest.raises(UsageError, match=r"MambaForCausalLM.*needs engine=vllm"):
+        TransformersEngine(other, tokenizer)
+
+
 async def test_greedy_takes_the_likeliest_and_says_what_the_model_thought_of_it(make, model):
     (trace,) = await together(make(), [ids_of(2, 30)], GREEDY)
     ids = list(trace.prompt_ids)

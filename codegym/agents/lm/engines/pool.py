@@ -117,12 +117,19 @@ class Pool:
     def _probe(self) -> None:
         """One token through the model tells the shapes of its keys and values."""
         zero = torch.zeros((1, 1), dtype=torch.long, device=self.device)
-        self._call(zero, zero, torch.ones((1, 1, 1, 1), dtype=torch.bool, device=self.device), 1)
-        if not all(layer.shapes for layer in self._layers):
+        seen = torch.ones((1, 1, 1, 1), dtype=torch.bool, device=self.device)
+        cause: Exception | None = None
+        try:
+            self._call(zero, zero, seen, 1)
+        except torch.OutOfMemoryError:
+            raise
+        except (ValueError, TypeError, AttributeError, RuntimeError) as error:
+            cause = error
+        if cause or not all(layer.shapes for layer in self._layers):
             raise UsageError(
-                f"{type(self._model).__name__}: not every layer keeps keys and values; such a "
-                "model needs engine=vllm"
-            )
+                f"{type(self._model).__name__}: not every layer keeps keys and values as attention "
+                "does; such a model needs engine=vllm"
+            ) from cause
 
     @property
     def context_tokens(self) -> int:
