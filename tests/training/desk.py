@@ -126,3 +126,12 @@ class DeskEpisode:
             self._files[given["path"]] = text.replace(given["old"], given["new"])
             return ToolResult(f"edited {given['path']}")
         return ToolResult(f"{name} failed: not at this desk")
+
+
+class Tested:
+    """A reward for running the tests before the end."""
+
+    range = (0.0, 1.0)
+
+    def __call__(self, grade, trajectory):
+        return float(any("run_tests" in turn.action.text for turn in trajectory.turns))

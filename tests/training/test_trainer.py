@@ -93,15 +93,6 @@ def _shown(home):
     return asyncio.run(play())
 
 
-class Tested:
-    """A reward for running the tests before the end."""
-
-    range = (0.0, 1.0)
-
-    def __call__(self, grade, trajectory):
-        return float(any("run_tests" in turn.action.text for turn in trajectory.turns))
-
-
 def _config(beginner, out, **changed):
     given = {
         "init": str(beginner),
@@ -113,7 +104,7 @@ def _config(beginner, out, **changed):
         "samples": 4,
         "how": Steps(learning_rate=6e-4),
         "max_tokens": 48,
-        "options": replace(OPTIONS, reward="training.test_trainer:Tested"),
+        "options": replace(OPTIONS, reward="training.desk:Tested"),
     }
     return RlConfig(**(given | changed))
 
