@@ -60,7 +60,8 @@ def draw_png(lines: Sequence[Mapping[str, float]], title: str, file: Path) -> No
         from matplotlib.figure import Figure
     except ImportError as error:
         raise UnavailableError(
-            "a PNG needs matplotlib", "Install it: pip install matplotlib; the HTML needs nothing"
+            "a PNG needs matplotlib",
+            "Install it: pip install 'codegym[plot]'; the HTML needs nothing",
         ) from error
     drawn = curves(lines)
     rows = (len(drawn) + 1) // 2

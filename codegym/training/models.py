@@ -78,7 +78,7 @@ def load(name: str, *, seed: int = 0) -> tuple[Any, Any]:
 
 def _adapted(model: Any, rank: int) -> Any:
     if importlib.util.find_spec("peft") is None:
-        raise UnavailableError("--lora needs peft", "Install it: pip install peft")
+        raise UnavailableError("--lora needs peft", "Install it: pip install 'codegym[lora]'")
     from peft import LoraConfig, get_peft_model
 
     wanted = LoraConfig(
