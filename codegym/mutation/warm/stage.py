@@ -27,7 +27,7 @@ from codegym.types import Look
 from codegym.version import __version__
 
 _RECORD = "looks.json"
-_VERSION = "1"
+_VERSION = "2"
 #: Candidates in a batch: a few at first, so that the first tasks come soon; then more, so that
 #: sessions are begun less often. None is to take longer than so many seconds of tests.
 _FIRST, _MOST, _BATCH_SEC = 40, 320, 40.0
@@ -54,14 +54,14 @@ class Seen:
 
 @dataclass
 class Counts:
-    """What a run of the stage did; what was known from before is not in it.
+    """What a run of the stage did.
 
     Attributes:
-        looked: Candidates that were tried.
-        nulls: Mutants that change nothing, tried among them.
+        looked: Candidates that were tried; those that were known from before are not among them.
+        nulls: Mutants that change nothing, tried among candidates, now or before.
         null_valid: How many of those failed a test.
         seconds: Wall time, with all that it takes to choose and make candidates.
-        cold: Why candidates had to be tried cold, to how many; known ones too.
+        cold: Why candidates had to be tried cold, to how many.
     """
 
     looked: int = 0
@@ -181,7 +181,7 @@ class Stage:
 
     async def _looks(
         self, baseline: Baseline, work: Sequence[tuple[Candidate, Sequence[str]]]
-    ) -> list[Look]:
+    ) -> Sequence[Look]:
         """What is known of candidates, all of them; else what trying them shows."""
         if not work:
             return []
@@ -197,9 +197,10 @@ class Stage:
                     tried = await look_at(self._setting, baseline, self.warmth(baseline), work)
             found = self._store.publish(key, lambda folder: _write(folder / _RECORD, tried))
             self.counts.looked += sum(one.ended != "cold" for one in tried.looks)
-            self.counts.nulls += tried.nulls
-            self.counts.null_valid += tried.null_valid
-        return _read(found / _RECORD)
+        tried = _read(found / _RECORD)
+        self.counts.nulls += tried.nulls
+        self.counts.null_valid += tried.null_valid
+        return tried.looks
 
 
 _COLD = Warmth({}, why="it was not tried")
@@ -231,11 +232,14 @@ def _write(path: Path, tried: Tried) -> None:
         [one.ended, one.why, [[test, *how] for test, how in sorted(one.failed.items())]]
         for one in tried.looks
     ]
-    path.write_text(json.dumps(rows))
+    found = {"looks": rows, "nulls": tried.nulls, "null_valid": tried.null_valid}
+    path.write_text(json.dumps(found))
 
 
-def _read(path: Path) -> list[Look]:
-    return [
+def _read(path: Path) -> Tried:
+    found = json.loads(path.read_text())
+    looks = [
         Look(ended, why, {test: (outcome, raised) for test, outcome, raised in failed})
-        for ended, why, failed in json.loads(path.read_text())
+        for ended, why, failed in found["looks"]
     ]
+    return Tried(tuple(looks), found["nulls"], found["null_valid"])

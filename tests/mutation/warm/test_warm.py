@@ -141,6 +141,7 @@ async def test_edits_show_what_an_import_would(shapes, setting, tmp_path):
     # Those are kept, however many at once: nothing is run.
     again, known = await seen(shapes, setting, LayerStore(tmp_path), candidates, workers=1)
     assert (again, known.looked) == (found, 0)
+    assert (known.nulls, known.null_valid) == (counts.nulls, 0)
     afresh, _ = await seen(shapes, setting, LayerStore(tmp_path / "2"), candidates, workers=1)
     assert afresh == found
 
