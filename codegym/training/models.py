@@ -67,18 +67,27 @@ def load(name: str, *, seed: int = 0) -> tuple[Any, Any]:
     with _quietly(), torch.random.fork_rng():
         torch.manual_seed(seed)
         try:
-            model = AutoModelForCausalLM.from_pretrained(name, dtype=torch.float32)
+            if (Path(name) / "adapter_config.json").exists():
+                model = _merged(name)
+            else:
+                model = AutoModelForCausalLM.from_pretrained(name, dtype=torch.float32)
             tokenizer = AutoTokenizer.from_pretrained(name)
         except (OSError, ValueError) as error:
             raise UsageError(
                 f"{name}: cannot be loaded as a causal language model: {error}"
             ) from error
-    return (model.merge_and_unload() if hasattr(model, "merge_and_unload") else model), tokenizer
+    return model, tokenizer
+
+
+def _merged(name: str) -> Any:
+    _require_peft()
+    from peft import AutoPeftModelForCausalLM
+
+    return AutoPeftModelForCausalLM.from_pretrained(name, dtype=torch.float32).merge_and_unload()
 
 
 def _adapted(model: Any, rank: int) -> Any:
-    if importlib.util.find_spec("peft") is None:
-        raise UnavailableError("--lora needs peft", "Install it: pip install 'codegym[lora]'")
+    _require_peft()
     from peft import LoraConfig, get_peft_model
 
     wanted = LoraConfig(
@@ -86,6 +95,11 @@ def _adapted(model: Any, rank: int) -> Any:
         task_type="CAUSAL_LM",
     )  # fmt: skip
     return get_peft_model(model, wanted)
+
+
+def _require_peft() -> None:
+    if importlib.util.find_spec("peft") is None:
+        raise UnavailableError("adapters need peft", "Install it: pip install 'codegym[lora]'")
 
 
 def save_model(model: Any, tokenizer: Any, folder: Path) -> None:
