@@ -16,6 +16,7 @@ from codegym.mutation.gathering import Gathering
 from codegym.mutation.operators import Operator
 from codegym.mutation.outset import Outset, outset
 from codegym.mutation.statements import Detail
+from codegym.mutation.switched import can_switch
 from codegym.mutation.trial import ALIKE, UNFIT, Reason, Trial
 from codegym.mutation.trying import Confirmed, Trying
 from codegym.mutation.warm.session import Warmth
@@ -40,7 +41,7 @@ class Generated:
         trivial: Of the tasks, those of tier 0: each failure names the place of the fault.
         fast: What the fast stage did.
         confirmed: What the cold stage did.
-        warmths: How each suite bears to be run in forked processes.
+        warmths: How each suite bears to be run in forked processes, of those that would be.
     """
 
     tasks: tuple[Task, ...]
@@ -141,7 +142,11 @@ def _generated(found: Outset, gathering: Gathering, stage: Stage, trying: Trying
         trivial=gathering.trivial,
         fast=stage.counts,
         confirmed=trying.confirmed,
-        warmths=found.warmths,
+        warmths={
+            one.suite.name: found.warmths[one.suite.name]
+            for one in found.baselines
+            if not can_switch(one)
+        },
     )
 
 
