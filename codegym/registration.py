@@ -65,7 +65,7 @@ def resolve(tasks: str | None) -> TaskSource:
 
     Args:
         tasks: The name of an environment or pack, ``PATH.jsonl``, ``curriculum:PATH.toml`` (or the
-            name of a bundled curriculum), or None for all bundled tasks.
+            name of a bundled curriculum), or None for all bundled tasks in Python.
 
     Raises:
         UsageError: No such name, or a form that this version has not.

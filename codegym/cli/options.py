@@ -30,7 +30,7 @@ TaskSourceName = Annotated[
         metavar="SOURCE",
         help=(
             "An environment or pack by name, a task by its id, a pack by its path, PATH.jsonl; to "
-            "play, also curriculum:SPEC. Default: all bundled tasks."
+            "play, also curriculum:SPEC. Default: all bundled tasks in Python."
         ),
         show_default=False,
     ),

@@ -82,12 +82,16 @@ def run(
         options=options,
     )
     summary = _watched(config, ray, ray_actors)
-    if json:
+    _tell(summary, out, as_object=json)
+    if summary.faults:
+        raise typer.Exit(1)
+
+
+def _tell(summary: Summary, out: Path, *, as_object: bool) -> None:
+    if as_object:
         print_json(as_json(summary, out))
     else:
         _print(summary, out)
-    if summary.faults:
-        raise typer.Exit(1)
 
 
 def _watched(config: RunConfig, ray: str | None, ray_actors: int) -> Summary:

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import importlib.util
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from codegym.cli.output import console, print_json
 from codegym.errors import UnavailableError
+
+if TYPE_CHECKING:
+    from codegym.cli.train_settings import Settings
+    from codegym.envs.options import EpisodeOptions
 
 EnvId = Annotated[str, typer.Option("--env", metavar="ID", help="How tasks are presented.")]
 Out = Annotated[
     Path, typer.Option("--out", help="The training's folder; one that exists is gone on with.")
+]
+Init = Annotated[
+    str,
+    typer.Option("--init", "--model", metavar="PATH_OR_NAME", help="What training begins with."),
 ]
 TotalSteps = Annotated[
     int | None, typer.Option("--steps", min=1, help="Steps in all.", show_default=False)
@@ -22,18 +32,20 @@ Minutes = Annotated[
 ]
 SaveEvery = Annotated[int, typer.Option("--save-every", min=1, help="Steps between checkpoints.")]
 Rate = Annotated[float, typer.Option("--learning-rate", "--lr", min=0.0, help="Of AdamW.")]
-Warmup = Annotated[int, typer.Option("--warmup", min=0, help="Steps until it is reached.")]
-MaxTokens = Annotated[
-    int, typer.Option("--max-tokens", min=1, help="Tokens in memory at once; changes no result.")
-]
 Lora = Annotated[int, typer.Option("--lora", min=0, help="Rank of adapters; 0: train all weights.")]
 Device = Annotated[str, typer.Option("--device", help="auto, cpu, cuda or cuda:N.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the whole training.")]
 MaxSteps = Annotated[int, typer.Option("--max-steps", min=1, help="Actions before truncation.")]
 ToolNames = Annotated[str, typer.Option("--tools", help="default, or names separated by commas.")]
-MaxOutputChars = Annotated[
-    int, typer.Option("--max-output-chars", help="Longest output that the policy is shown.")
-]
+
+
+def episode(parts: Settings, env_id: str, tools: str, **base: object) -> EpisodeOptions:
+    """How episodes are played."""
+    from codegym.envs.options import EpisodeOptions
+    from codegym.registration import kind_of
+
+    made = parts.make("episode", EpisodeOptions, kind=kind_of(env_id), **base)
+    return made if tools == "default" else replace(made, tools=tuple(tools.split(",")))
 
 
 def require_train() -> None:
@@ -43,6 +55,14 @@ def require_train() -> None:
         raise UnavailableError(
             f"training needs {' and '.join(missing)}", "Install them: pip install 'codegym[train]'"
         )
+
+
+def tell(out: Path, taken: int, *, as_object: bool) -> None:
+    """Print what came of a training."""
+    if as_object:
+        print_json(as_json(out, taken))
+    else:
+        console().print(f"{taken} steps; the model is hf:{out}", soft_wrap=True)
 
 
 def as_json(out: Path, taken: int) -> dict[str, Any]:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from codegym.cli import train_options as given
 from codegym.cli.clusters import RayActors, RayAddress, stage_on
 from codegym.cli.options import Json, Sandbox, TaskSourceName
-from codegym.cli.output import console, print_json
+from codegym.cli.train_settings import Set, Settings
 
 if TYPE_CHECKING:
     from codegym.training.session import Watcher
+    from codegym.training.trainer import RlConfig
 
 
 class Switch(StrEnum):
@@ -23,29 +24,9 @@ class Switch(StrEnum):
     OFF = "off"
 
 
-class TeacherName(StrEnum):
-    """Who teaches."""
-
-    SELF = "self"
-    EMA = "ema"
-    TRUST = "trust"
-
-
-class LossName(StrEnum):
-    """The surrogate."""
-
-    CLIP = "clip"
-    CISPO = "cispo"
-
-
 def rl(
     out: given.Out,
-    init: Annotated[
-        str,
-        typer.Option(
-            "--init", "--model", metavar="PATH_OR_NAME", help="What training begins with."
-        ),
-    ],
+    init: given.Init,
     env: given.EnvId = "CodeGym/FixTests-v0",
     tasks: TaskSourceName = None,
     steps: given.TotalSteps = None,
@@ -53,20 +34,10 @@ def rl(
     groups: Annotated[int, typer.Option(min=1, help="Tasks in a step.")] = 8,
     samples: Annotated[int, typer.Option(min=2, help="Episodes of each task.")] = 8,
     feedback: Annotated[Switch, typer.Option(help="Whether hints are learned from.")] = Switch.OFF,
-    feedback_weight: Annotated[float, typer.Option(min=0.0, help="Beside the reward's 1.")] = 1.0,
-    teacher: Annotated[TeacherName, typer.Option(help="Who reads the hints.")] = TeacherName.EMA,
-    divergence: Annotated[
-        float, typer.Option(min=0.0, max=1.0, help="0: forward, 1: reverse, between: JSD.")
-    ] = 0.5,
     judge: Annotated[
         str, typer.Option(metavar="POLICY", help="Asked for hints, too: chat:MODEL.")
     ] = "",
-    loss: Annotated[LossName, typer.Option(help="The policy gradient's form.")] = LossName.CLIP,
-    kl: Annotated[float, typer.Option(min=0.0, help="Penalty on leaving --init.")] = 0.0,
-    updates: Annotated[int, typer.Option(min=1, help="Optimiser steps a step.")] = 1,
     learning_rate: given.Rate = 2e-4,
-    warmup: given.Warmup = 0,
-    max_tokens: given.MaxTokens = 8192,
     max_action_tokens: Annotated[int, typer.Option(min=1, help="Of one action.")] = 256,
     lora: given.Lora = 0,
     device: given.Device = "auto",
@@ -76,10 +47,9 @@ def rl(
     sandbox: Sandbox = "auto",
     ray: RayAddress = None,
     ray_actors: RayActors = 2,
-    reward: Annotated[str, typer.Option(help="solved, progress, honest, or a plug-in.")] = "solved",
     tools: given.ToolNames = "default",
     max_steps: given.MaxSteps = 10,
-    max_output_chars: given.MaxOutputChars = 4000,
+    set_: Set = None,
     json: Json = False,
 ) -> None:
     """Train by rewards: episodes in sandboxes, real grades, a step; again.
@@ -87,15 +57,10 @@ def rl(
     Give the same command again to go on where it was stopped, however it was stopped.
     """
     given.require_train()
-    from codegym.cli.train_watch import watched
-    from codegym.envs.options import EpisodeOptions
-    from codegym.registration import kind_of
-    from codegym.training.feedback import Feedback
-    from codegym.training.learner import Steps
-    from codegym.training.objective import Objective
     from codegym.training.session import Budget
-    from codegym.training.trainer import RlConfig, train_rl
+    from codegym.training.trainer import RlConfig
 
+    parts = Settings(set_, ("step", "objective", "feedback", "episode"))
     config = RlConfig(
         init=init,
         out=out,
@@ -104,11 +69,6 @@ def rl(
         tasks=tasks,
         groups=groups,
         samples=samples,
-        how=Steps(learning_rate=learning_rate, warmup=warmup, max_tokens=max_tokens),
-        objective=Objective(loss=loss.value, kl=kl, updates=updates),
-        feedback=Feedback(weight=feedback_weight, teacher=teacher.value, alpha=divergence)
-        if feedback is Switch.ON
-        else None,
         judge=judge,
         max_tokens=max_action_tokens,
         lora=lora,
@@ -116,21 +76,35 @@ def rl(
         seed=seed,
         workers=workers,
         sandbox=sandbox,
-        options=EpisodeOptions(
-            kind=kind_of(env),
-            reward=reward,
-            tools=tools if tools == "default" else tuple(tools.split(",")),
-            max_steps=max_steps,
-            max_output_chars=max_output_chars,
-        ),
+        options=given.episode(parts, env, tools, max_steps=max_steps, max_output_chars=4000),
+        **_how(parts, learning_rate, feedback),
     )
 
+    taken = _watched(config, ray, ray_actors)
+    given.tell(out, taken, as_object=json)
+
+
+def _watched(config: RlConfig, ray: str | None, ray_actors: int) -> int:
+    """Train, with progress on stderr."""
+    from codegym.cli.train_watch import watched
+    from codegym.training.trainer import train_rl
+
     async def train(told: Watcher) -> int:
-        async with stage_on(ray, ray_actors, sandbox) as stage:
+        async with stage_on(ray, ray_actors, config.sandbox) as stage:
             return await train_rl(config, told, stage)
 
-    taken = watched(lambda told, _: train(told), out)
-    if json:
-        print_json(given.as_json(out, taken))
-    else:
-        console().print(f"{taken} steps; the model is hf:{out}", soft_wrap=True)
+    return watched(lambda told, _: train(told), config.out)
+
+
+def _how(parts: Settings, learning_rate: float, feedback: Switch) -> dict[str, Any]:
+    """The settings of how it learns."""
+    from codegym.training.feedback import Feedback
+    from codegym.training.learner import Steps
+    from codegym.training.objective import Objective
+
+    wanted = parts.make("feedback", Feedback)
+    return {
+        "how": parts.make("step", Steps, learning_rate=learning_rate),
+        "objective": parts.make("objective", Objective),
+        "feedback": wanted if feedback is Switch.ON else None,
+    }

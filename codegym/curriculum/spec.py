@@ -23,7 +23,7 @@ class Spec:
         summary: One sentence.
         seed: Of all that a sampler draws by itself.
         state: Where outcomes are kept, or None for the default.
-        tasks: Names of task sources; empty: all bundled tasks.
+        tasks: Names of task sources; empty: all bundled tasks in Python.
         kinds: Kinds of task to draw; empty: all. So for the next three.
         environments: Names.
         operators: Names; a task made by several has to be made by these alone.
