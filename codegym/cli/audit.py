@@ -21,7 +21,7 @@ def audit(
         str | None,
         typer.Argument(
             metavar="[SOURCE]",
-            help="An environment or pack by name, or PATH.jsonl. Default: the bundled Python tasks.",
+            help="An environment or pack by name, or PATH.jsonl. Default: bundled Python tasks.",
             show_default=False,
         ),
     ] = None,

@@ -31,7 +31,7 @@ def check(
         list[str] | None,
         typer.Argument(
             metavar="[SOURCE]...",
-            help="Environments or packs by name, or PATH.jsonl. Default: the bundled Python tasks.",
+            help="Environments or packs by name, or PATH.jsonl. Default: bundled Python tasks.",
             show_default=False,
         ),
     ] = None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Iterable
 from functools import cache
 from importlib import resources
@@ -25,6 +26,9 @@ def sections(files: Iterable[str]) -> dict[str, str]:
     return found
 
 
+_alone = threading.Lock()
+
+
 @cache
 def compiled(language: str, patterns: str) -> Query:
     """A section's query, compiled once.
@@ -32,4 +36,5 @@ def compiled(language: str, patterns: str) -> Query:
     Raises:
         UnavailableError: The language's grammar is not installed.
     """
-    return Query(load_language(language), patterns)
+    with _alone:  # two threads that compile at once crash the process
+        return Query(load_language(language), patterns)
