@@ -60,11 +60,15 @@ def test_the_reference_has_every_command_and_option(root, monkeypatch):
 
 
 def test_the_reference_has_every_operator(monkeypatch):
+    from codegym.mutation import COMPOSITES
     from codegym.mutation.operators import BUILTIN
 
     monkeypatch.syspath_prepend(ROOT / "docs")
-    rows = importlib.import_module("hooks").operators().splitlines()[3:]
-    cells = [row.strip("| ").split(" | ") for row in rows]
+    single, joined = importlib.import_module("hooks").operators().split("## Composites")
+    cells = [row.strip("| ").split(" | ") for row in single.strip().splitlines()[2:]]
     assert all(len(row) == 5 and len(row[3]) > 10 for row in cells)
     named = {f"{language}.{row[0].strip('`')}" for row in cells for language in row[4].split(", ")}
     assert named == set(BUILTIN)
+    rows = [row.strip("| ").split(" | ") for row in joined.splitlines() if row.startswith("| `")]
+    assert all(len(row) == 4 and len(row[3]) > 10 for row in rows)
+    assert {f"composite.{row[0].strip('`')}" for row in rows} == set(COMPOSITES)
