@@ -33,8 +33,15 @@ OptionsOfAll = Annotated[
     ),
 ]
 Baselines = Annotated[
-    bool,
-    typer.Option(help="Also play policies that know nothing: random_edit and unigram."),
+    bool, typer.Option(help="Also play random_edit, which knows nothing of what it repairs.")
+]
+UnigramFrom = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SOURCE",
+        help="Also play unigram, which tries what most often was the answer in these other tasks.",
+        show_default=False,
+    ),
 ]
 
 
@@ -47,6 +54,7 @@ def evaluate(
     tasks: TaskSourceName = None,
     samples: given.Samples = 1,
     baselines: Baselines = True,
+    unigram_from: UnigramFrom = None,
     workers: given.Workers = 2,
     seed: given.Seed = 0,
     policy_option: OptionsOfAll = None,
@@ -67,7 +75,6 @@ def evaluate(
     """
     from codegym.envs.options import EpisodeOptions
     from codegym.evaluation import EvaluationConfig
-    from codegym.evaluation.report import BASELINES
     from codegym.registration import kind_of
 
     options = EpisodeOptions(
@@ -79,7 +86,8 @@ def evaluate(
         max_output_chars=max_output_chars,
         network=network,
     )
-    extra = [name for name in BASELINES if baselines and name not in policy]
+    extra = ["random_edit"] if baselines and "random_edit" not in policy else []
+    extra += [f"unigram:{unigram_from}"] if unigram_from else []
     config = EvaluationConfig(
         env_id=env_id,
         out=out,

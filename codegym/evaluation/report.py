@@ -161,12 +161,16 @@ def report_on(runs: Sequence[PolicyRun], seed: int = 0) -> Report:
             unpaired[one.name][other.name] = unpaired[other.name][one.name] = why
     corrected = holm([each.p for _, _, each in compared])
     paired = _both_ways(zip(compared, corrected, strict=True))
-    rates = {name: each.solve_rate for name, each in alone.items() if name in BASELINES}
+    known_nothing = [name for name in alone if name.partition(":")[0] in BASELINES]
     return Report(
         {
             name: replace(
                 each,
-                baselines={one: rate for one, rate in rates.items() if one not in unpaired[name]},
+                baselines={
+                    one.partition(":")[0]: alone[one].solve_rate
+                    for one in known_nothing
+                    if one not in unpaired[name]
+                },
                 paired={to: comparison for to, (comparison, _) in paired.get(name, {}).items()},
                 p_holm={to: p for to, (_, p) in paired.get(name, {}).items()},
                 unpaired=unpaired[name],

@@ -115,3 +115,13 @@ async def test_what_cannot_be_evaluated_is_refused(tmp_path):
     (tmp_path / "b" / "evaluation.json").write_text("[]")
     with pytest.raises(DataError, match="codegym evaluate"):
         open_evaluation(tmp_path / "b")
+
+
+def test_what_guessing_reaches_stands_beside_each_rate(tmp_path):
+    arguments = ["evaluate", "-p", "oracle", "--tasks", "tiny-0", "--unigram-from", "tiny"]
+    ended = CliRunner().invoke(app, [*arguments, "--out", str(tmp_path / "a"), "--json"])
+    assert ended.exit_code == 0, ended.output
+    report = json.loads(ended.stdout)
+    assert list(report) == ["oracle", "random_edit", "unigram:tiny"]
+    assert set(report["oracle"]["baselines"]) == {"random_edit", "unigram"}
+    assert report["oracle"]["baselines"]["random_edit"] == report["random_edit"]["solve_rate"]
