@@ -7,17 +7,11 @@ from support import make_tiny_home
 from typer.testing import CliRunner
 
 from codegym.cli.app import app
-from codegym.errors import UnavailableError
-from codegym.sandbox.backends import pick
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_figures(tmp_path, monkeypatch):
-    try:
-        pick("bubblewrap").capabilities()
-    except UnavailableError as error:
-        pytest.skip(str(error))
     monkeypatch.chdir(make_tiny_home(tmp_path))
     ran = CliRunner().invoke(app, ["bench", "--mutation", "tiny", "--times", "2", "--json"])
     assert ran.exit_code == 0, ran.output
