@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from codegym.agents.lm.loading import quietly
 from codegym.errors import UnavailableError, UsageError
 
 
@@ -64,7 +63,7 @@ def load(name: str, *, seed: int = 0) -> tuple[Any, Any]:
     """
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    with _quietly(), torch.random.fork_rng():
+    with quietly(), torch.random.fork_rng():
         torch.manual_seed(seed)
         try:
             if (Path(name) / "adapter_config.json").exists():
@@ -104,20 +103,6 @@ def _require_peft() -> None:
 
 def save_model(model: Any, tokenizer: Any, folder: Path) -> None:
     """Write a model, or its adapters, and its tokenizer into a folder."""
-    with _quietly():
+    with quietly():
         model.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
-
-
-@contextmanager
-def _quietly() -> Iterator[None]:
-    """Show no bars of transformers' own."""
-    from transformers.utils import logging
-
-    shown = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        if shown:
-            logging.enable_progress_bar()

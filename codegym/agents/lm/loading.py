@@ -130,7 +130,7 @@ def load_model(folder: Path, device: torch.device, dtype: torch.dtype) -> PreTra
     from safetensors import SafetensorError
 
     try:
-        with _quiet():
+        with quietly():
             model = _loader(folder).from_pretrained(folder, dtype=dtype)
         return model.to(device).eval()
     except torch.OutOfMemoryError as error:
@@ -154,8 +154,8 @@ def _loader(folder: Path) -> Any:
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
-    """Without progress bars: a policy prints nothing."""
+def quietly() -> Iterator[None]:
+    """Without progress bars of transformers' own."""
     from transformers.utils import logging
 
     shown = logging.is_progress_bar_enabled()

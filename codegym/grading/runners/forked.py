@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
+from codegym.grading.runners.records import read_objects
 from codegym.types import Look, Session, Work
 
 _ENDED = frozenset({"ran", "cold", "timed_out", "crashed"})
@@ -47,7 +48,7 @@ def read_session(report: bytes, tests: Sequence[str]) -> Session:
     refused: str | None = None
     missing: frozenset[str] = frozenset()
     looks: dict[int, Look] = {}
-    for fields in _records(report):
+    for fields in read_objects(report):
         if refused is None and isinstance(fields.get("session"), str):
             refused = fields["session"][:_MAX_WORD]
             missing = frozenset(_ids(fields.get("missing"), tests))
@@ -61,7 +62,7 @@ def read_session(report: bytes, tests: Sequence[str]) -> Session:
 
 def read_bytecode(report: bytes) -> bytes:
     """Read what modules compile to, as it is laid into other sandboxes."""
-    for fields in _records(report):
+    for fields in read_objects(report):
         kept = fields.get("bytecode")
         if isinstance(kept, dict) and all(isinstance(one, str) for one in kept.values()):
             return json.dumps(kept).encode()
@@ -89,16 +90,6 @@ def _look(fields: dict[str, Any], tests: Sequence[str]) -> Look | None:
         passed=frozenset(_ids(fields.get("passed"), tests)) - failed.keys(),
         seconds=seconds,
     )
-
-
-def _records(report: bytes) -> Iterator[dict[str, Any]]:
-    for line in report.split(b"\n"):
-        try:
-            fields = json.loads(line) if line else None
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(fields, dict):
-            yield fields
 
 
 def _rows(value: Any, width: int, tests: Sequence[str]) -> Iterator[list[Any]]:

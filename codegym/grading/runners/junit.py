@@ -15,13 +15,11 @@ from __future__ import annotations
 
 import base64
 import binascii
-import json
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator
 from typing import Any
 
 from codegym.grading.runners.programs import ProgramRunner
-from codegym.grading.runners.records import read_records, record
+from codegym.grading.runners.records import read_objects, read_records, record
 from codegym.types import Outcome, TestOutcome
 
 MAX_TESTS = 100_000
@@ -40,22 +38,12 @@ class JunitRunner(ProgramRunner):
     def parse(self, report: bytes) -> list[TestOutcome]:
         """See ``Runner``. A report that cannot be read fails all tests."""
         files: list[tuple[str, bytes]] = []
-        for fields in _lines(report):
+        for fields in read_objects(report):
             if isinstance(fields.get("xml"), str):
                 files.append((str(fields.get("file", "")), _decoded(fields["xml"])))
             elif isinstance(fields.get("ids"), list):
                 return _settled(files, fields)
         return read_records(report)  # it did not come to its end: what went wrong before it
-
-
-def _lines(report: bytes) -> Iterator[dict[str, Any]]:
-    for line in report.split(b"\n"):
-        try:
-            fields = json.loads(line) if line else None
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(fields, dict):
-            yield fields
 
 
 def _decoded(text: str) -> bytes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any, cast, get_args
@@ -13,6 +14,17 @@ from codegym.types import Outcome, TestOutcome
 MAX_ID_CHARS = 2000
 MAX_MESSAGE_CHARS = 4000
 _OUTCOMES = frozenset(get_args(Outcome)) - {"missing"}
+
+
+def read_objects(report: bytes) -> Iterator[dict[str, Any]]:
+    """The JSON objects of a report, one a line; what is none is left out."""
+    for line in report.split(b"\n"):
+        try:
+            fields = json.loads(line) if line else None
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(fields, dict):
+            yield fields
 
 
 def read_records(report: bytes) -> list[TestOutcome]:

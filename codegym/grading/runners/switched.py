@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from codegym.grading.runners.programs import ProgramRunner, starting
-from codegym.grading.runners.records import script
+from codegym.grading.runners.records import read_objects, script
 from codegym.types import RunnerCommand
 
 
@@ -87,7 +87,7 @@ class SwitchedRunner(ProgramRunner):
 
     def built(self, report: bytes) -> Build | None:
         """Read what building showed; None where that was not told."""
-        for fields in _lines(report):
+        for fields in read_objects(report):
             if isinstance(fields.get("built"), bool):
                 found = fields.get("errors")
                 errors = (
@@ -100,7 +100,7 @@ class SwitchedRunner(ProgramRunner):
         """Read what trying showed. What cannot be read is left out."""
         edits: dict[int, Try] = {}
         unfit: dict[str, str] = {}
-        for fields in _lines(report):
+        for fields in read_objects(report):
             if isinstance(fields.get("unfit"), str):
                 unfit[fields["unfit"]] = str(fields.get("why", ""))
             number, failed, passed = (fields.get(one) for one in ("edit", "failed", "passed"))
@@ -113,16 +113,6 @@ class SwitchedRunner(ProgramRunner):
         request = json.loads(command.stdin) | {"tool": self.name} | more
         argv = (*command.argv[:-1], starting("switched"))
         return replace(command, argv=argv, stdin=json.dumps(request).encode())
-
-
-def _lines(report: bytes) -> Iterator[dict[str, Any]]:
-    for line in report.split(b"\n"):
-        try:
-            fields = json.loads(line) if line else None
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(fields, dict):
-            yield fields
 
 
 def _place(found: Sequence[Any]) -> tuple[str, int]:
