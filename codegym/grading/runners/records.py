@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, cast, get_args
@@ -29,7 +29,7 @@ def read_objects(report: bytes) -> Iterator[dict[str, Any]]:
 
 def read_records(report: bytes) -> list[TestOutcome]:
     """All records of a report, in order, doubles kept; what is none is left out."""
-    records = (_record(line) for line in report.split(b"\n") if line)
+    records = (_record(fields) for fields in read_objects(report))
     return [record for record in records if record is not None]
 
 
@@ -39,14 +39,8 @@ def script(name: str) -> bytes:
     return (Path(__file__).parent / "payload" / name).read_bytes()
 
 
-def _record(line: bytes) -> TestOutcome | None:
-    """One line of the report, or None where it is not one."""
-    try:
-        fields = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(fields, dict):
-        return None
+def _record(fields: Mapping[str, Any]) -> TestOutcome | None:
+    """One record, or None where it is not one."""
     test_id, outcome = fields.get("id"), fields.get("outcome")
     if not isinstance(test_id, str) or not isinstance(outcome, str) or outcome not in _OUTCOMES:
         return None
