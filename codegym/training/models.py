@@ -2,32 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from codegym.agents.lm.loading import quietly
-from codegym.errors import UnavailableError, UsageError
-
-
-def device_named(name: str) -> torch.device:
-    """The device of a name; ``auto`` is a GPU where there is one.
-
-    Raises:
-        UnavailableError: It is not there.
-        UsageError: There is no such name.
-    """
-    if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    try:
-        device = torch.device(name)
-    except RuntimeError as error:
-        raise UsageError(f"--device: no device is named {name!r}; auto, cpu or cuda") from error
-    if device.type == "cuda" and not torch.cuda.is_available():
-        raise UnavailableError(f"--device {name}: no GPU can be used here", "Use --device auto")
-    return device
+from codegym.agents.lm.loading import need, quietly
+from codegym.errors import UsageError
 
 
 def for_training(model: Any, device: torch.device, *, lora: int = 0) -> Any:
@@ -79,14 +60,14 @@ def load(name: str, *, seed: int = 0) -> tuple[Any, Any]:
 
 
 def _merged(name: str) -> Any:
-    _require_peft()
+    need("lora", "peft")
     from peft import AutoPeftModelForCausalLM
 
     return AutoPeftModelForCausalLM.from_pretrained(name, dtype=torch.float32).merge_and_unload()
 
 
 def _adapted(model: Any, rank: int) -> Any:
-    _require_peft()
+    need("lora", "peft")
     from peft import LoraConfig, get_peft_model
 
     wanted = LoraConfig(
@@ -94,11 +75,6 @@ def _adapted(model: Any, rank: int) -> Any:
         task_type="CAUSAL_LM",
     )  # fmt: skip
     return get_peft_model(model, wanted)
-
-
-def _require_peft() -> None:
-    if importlib.util.find_spec("peft") is None:
-        raise UnavailableError("adapters need peft", "Install it: pip install 'codegym[lora]'")
 
 
 def save_model(model: Any, tokenizer: Any, folder: Path) -> None:

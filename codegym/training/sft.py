@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 from torch import Tensor
 
+from codegym.agents.lm.loading import device_named
 from codegym.agents.lm.renderer import Renderer
 from codegym.agents.lm.tiny import make_tiny
 from codegym.envs.options import EpisodeOptions
@@ -24,7 +25,7 @@ from codegym.training.batching import Batch
 from codegym.training.checkpoint import Checkpoints
 from codegym.training.learner import Learner, Steps, Taken
 from codegym.training.losses import token_mean
-from codegym.training.models import device_named, for_training, load
+from codegym.training.models import for_training, load
 from codegym.training.scoring import logprobs
 from codegym.training.sequences import TokenSequence, sequences
 from codegym.training.session import Budget, Session, Watcher, digest_of

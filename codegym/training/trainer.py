@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from codegym.agents.lm.engines.transformers import TransformersEngine
+from codegym.agents.lm.loading import device_named
 from codegym.agents.lm.policy import TokenPolicy
 from codegym.agents.lm.renderer import Renderer
 from codegym.agents.load import closing, load_policy
@@ -33,7 +34,7 @@ from codegym.training.experience import gather
 from codegym.training.feedback import Feedback, Lesson, lesson
 from codegym.training.hints import Hint, hints_of, judged
 from codegym.training.learner import Learner, Steps
-from codegym.training.models import device_named, for_training, load
+from codegym.training.models import for_training, load
 from codegym.training.objective import Improver, Objective
 from codegym.training.sequences import Span, TokenSequence
 from codegym.training.session import Budget, Session, Watcher, digest_of

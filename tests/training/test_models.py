@@ -4,10 +4,11 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from codegym.agents.lm.loading import device_named  # noqa: E402
 from codegym.agents.lm.tiny import TinyShape, make_tiny  # noqa: E402
 from codegym.errors import UnavailableError, UsageError  # noqa: E402
 from codegym.training.learner import Learner, Steps  # noqa: E402
-from codegym.training.models import device_named, for_training, load, save_model  # noqa: E402
+from codegym.training.models import for_training, load, save_model  # noqa: E402
 from codegym.training.sequences import Span, TokenSequence  # noqa: E402
 from codegym.training.sft import imitate  # noqa: E402
 
@@ -43,12 +44,12 @@ def test_adapters_alone_are_trained_and_what_is_written_is_the_whole(tmp_path):
 
 
 def test_a_device_that_is_no_name_is_refused():
-    with pytest.raises(UsageError, match="no device is named 'warp'"):
+    with pytest.raises(UsageError, match="device: 'warp' is none"):
         device_named("warp")
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU here")
 def test_no_gpu_is_told_with_what_to_do():
     assert device_named("auto").type == "cpu"
-    with pytest.raises(UnavailableError, match=r"no GPU can be used here. Use --device auto"):
+    with pytest.raises(UnavailableError, match=r"no GPU that torch can use here. Use device=auto"):
         device_named("cuda")
