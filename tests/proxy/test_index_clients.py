@@ -31,10 +31,11 @@ def relayed():
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
-    servers = []
+    servers, held = [], set()
 
     async def listening(target):
         async def relay(reader, writer):
+            held.add(asyncio.current_task())  # nothing else does while it waits for the proxy
             await forward(reader, writer, target)
 
         return await asyncio.start_server(relay, "127.0.0.1", 0)

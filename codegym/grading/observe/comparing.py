@@ -31,6 +31,7 @@ from codegym.types import Value
 _SINGLETONS = frozenset({"none", "bool", "constant", "class", "function", "enum"})
 _MAX_DIGITS = 100
 _MAX_PEERS = 100  # parts of gold's container that one of the actual may be like
+_MAX_PAIRED = 200  # parts that have no hash, each compared with each
 _ORDERS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 
 
@@ -224,10 +225,23 @@ def _counted(case: _Case) -> bool:
         return False
     if not admitted(case.actual, case.gold):
         return False
-    try:
-        return Counter(map(form, mine)) == Counter(map(form, meant))
-    except NoKeyError:
-        return False
+    if all(map(_hashable, (*mine, *meant))):
+        try:
+            return Counter(map(form, mine)) == Counter(map(form, meant))
+        except NoKeyError:
+            return False
+    return len(mine) <= _MAX_PAIRED and _paired(mine, meant)
+
+
+def _paired(mine: Sequence[Value], meant: Sequence[Value]) -> bool:
+    """Whether as many are equal to each on one side as on the other; the types were admitted."""
+    everyone = [*mine, *meant]
+    return all(
+        sum(equal(part, one, part) for part in mine)
+        == sum(equal(part, one, part) for part in meant)
+        > 0
+        for one in everyone
+    )
 
 
 def _iterated(value: Value) -> tuple[Value, ...] | None:

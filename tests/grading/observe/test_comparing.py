@@ -186,6 +186,23 @@ def test_count_equal_is_unittests(two, random):
         assert agrees("count_equal", actual, expected) == wanted
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (collections.deque(), collections.deque([], 5)),
+        ({}.keys(), set()),
+        (collections.Counter(a=1, b=0), collections.Counter(a=1)),
+        (collections.OrderedDict(a=1, b=2), collections.OrderedDict(b=2, a=1)),
+        ([float("nan")], [float("nan")]),
+        ({"a": [1]}, {"a": [1.0]}),
+    ],
+)
+def test_parts_without_a_hash_are_counted_as_unittest_does(one, other):
+    for actual, expected in (([one], [other]), ([one, 3], [3, other]), ([one, one], [one, other])):
+        wanted = passes(case.assertCountEqual, actual, expected)
+        assert agrees("count_equal", actual, expected) == wanted
+
+
 PATTERNS = ["a", "^a+$", r"\d{2,}", "(?i)A", "", "[", "é", "a|b"]
 
 
