@@ -189,7 +189,7 @@ def test_count_equal_is_unittests(two, random):
 @pytest.mark.parametrize(
     ("one", "other"),
     [
-        (collections.deque(), collections.deque([], 5)),
+        (collections.deque(), collections.deque(maxlen=5)),
         ({}.keys(), set()),
         (collections.Counter(a=1, b=0), collections.Counter(a=1)),
         (collections.OrderedDict(a=1, b=2), collections.OrderedDict(b=2, a=1)),
