@@ -7,22 +7,27 @@ import math
 import string
 from random import Random
 
-from codegym.grading.observe.text import Source, apply
+from codegym.grading.observe.text import Edit, Source, apply
 
 _CLASSES = (string.ascii_lowercase, string.ascii_uppercase, string.digits)
 _BRACKETS = {ast.List: "[]", ast.Set: "{}", ast.Tuple: "()"}
 _LARGE = 250
+_OPPOSITE = 0.08
+_TURNS = (0, 2, 3)  # of a step that is taken once
 _DIRECTIVE = "%\\{"  # what follows is an instruction, not a letter
 
 
-def changed(node: ast.expr, source: Source, rng: Random) -> str | None:
+def changed(node: ast.expr | ast.stmt, source: Source, rng: Random) -> str | None:
     """Another literal's source in a literal's place, or None where there is none.
 
     Args:
-        node: A constant, the display of a list, set or tuple, or a call.
+        node: A constant, the display of a list, set or tuple, or a call; of a statement, what is
+            given back comes before it.
         source: Where it is.
         rng: Chooses.
     """
+    if isinstance(node, ast.stmt):
+        return f"for _cg_turn in range({rng.choice(_TURNS)}): "
     if isinstance(node, ast.List | ast.Set | ast.Tuple):
         return _display(node, source, rng)
     if isinstance(node, ast.Call):
@@ -48,22 +53,31 @@ def changed(node: ast.expr, source: Source, rng: Random) -> str | None:
 
 
 def _call(node: ast.Call, source: Source, rng: Random) -> str | None:
-    """Its last literal one time less, or once more."""
-    last = node.args[-1] if node.args else None
-    if not isinstance(last, ast.Constant) or len(node.args) < 2:
+    """Its last literal one time less, or once more; or one argument less that has a name."""
+    given = sorted([*node.args, *node.keywords], key=source.span)
+    fewer = [cut for part in node.keywords if (cut := _without(part, given, source)) is not None]
+    last = node.args[-1] if len(node.args) > 1 else None
+    if isinstance(last, ast.Constant) and (cut := _without(last, given, source)) is not None:
+        after = source.span(last)[1]
+        fewer = [cut, (after, after, f", {source.text(last)}"), *fewer]
+    if not fewer or "#" in source.text(node):
         return None
-    start, end = source.span(node)
-    first, after = source.span(last)
-    before = source.span(node.args[-2])[1]
-    if source.data[before:first].strip() != b"," or source.data[after:end].strip()[:1] not in b",)":
-        return None  # in brackets of its own
-    more = rng.random() < 0.5
-    edit = (after, after, f", {source.text(last)}") if more else (before, after, "")
-    return apply(source.data, [edit], (start, end)).decode()
+    return apply(source.data, [rng.choice(fewer)], source.span(node)).decode()
+
+
+def _without(part: ast.AST, given: list[ast.AST], source: Source) -> Edit | None:
+    """Take out an argument that is not the first; None where it is in brackets of its own."""
+    at = given.index(part)
+    start, end = source.span(part)
+    before = source.span(given[at - 1])[1]
+    alone = source.data[before:start].strip() == b"," and source.data[end:].lstrip()[:1] in b",)"
+    return (before, end, "") if at and alone else None
 
 
 def _whole(value: int, rng: Random) -> int:
-    """Of the same sign, and mostly about the same size; larger ones are harder to guess."""
+    """Mostly of the same sign, and about the same size; larger ones are harder to guess."""
+    if value and rng.random() < _OPPOSITE:
+        return -value
     size = abs(value)
     near = rng.choice([size + 1, size + 2, rng.randint(1, 2 * size + 2), rng.randint(10, _LARGE)])
     near += near == size
@@ -73,6 +87,8 @@ def _whole(value: int, rng: Random) -> int:
 def _real(value: float, rng: Random) -> float | None:
     if not math.isfinite(value):
         return None
+    if rng.random() < _OPPOSITE:
+        return -value
     return round(value + rng.choice([0.25, 0.5, 1.0, 1.25]) * (1 if value >= 0 else -1), 12)
 
 

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from codegym.grading.observe.analysis import Analysis, Function
-from codegym.grading.observe.claims import method
+from codegym.grading.observe.claims import method, raising
+from codegym.grading.observe.peers import peers
 from codegym.grading.observe.rewriting import raising_here
 from codegym.grading.observe.tables import last_name
 
@@ -15,23 +16,28 @@ _NAMING = frozenset({"getattr", "hasattr", "setattr", "delattr", "fixture", "ski
 
 #: A call with more arguments, or fewer, seldom is one that works.
 _ARITY = 0.15
+#: Beside a literal: a step of a test that is left out, or taken again; another function.
+_STEP, _FUNCTION = 0.4, 0.3
 
 
 @dataclass(frozen=True)
 class Input:
-    """One literal of a test's inputs, or several in one.
+    """One literal of a test's inputs, or several in one, or a step on the way to its answers.
 
     Attributes:
-        node: A constant, or a display or call whose elements can be fewer or more.
+        node: A constant, a display or call whose elements can be fewer or more, the name of a
+            function, or a statement that can be left out or done again.
         home: The constant of the module that it is in, or None where it is in the test.
         weight: How likely a change is to make sense.
         row: Of a table that parametrizes the test: one of its parameters, and which row it is in.
+        others: Of the name of a function: names of some that can be called like it.
     """
 
-    node: ast.expr
+    node: ast.expr | ast.stmt
     home: str | None
     weight: float
     row: tuple[str, int] | None = None
+    others: tuple[str, ...] = ()
 
 
 class _Collector:
@@ -66,13 +72,21 @@ class _Collector:
         parts = (part for part in ast.walk(self.function.node) if isinstance(part, ast.Name))
         return sum(part.id == name for part in parts)
 
-    def _add(self, node: ast.expr, home: str | None, weight: float) -> None:
-        self.groups[-1].append(Input(node, home, weight, self._row))
+    def _add(
+        self,
+        node: ast.expr | ast.stmt,
+        home: str | None,
+        weight: float,
+        others: tuple[str, ...] = (),
+    ) -> None:
+        self.groups[-1].append(Input(node, home, weight, self._row, others))
 
     def walk(self, node: ast.AST, home: str | None, weight: float) -> None:
         """Collect the literals in a part of the tree."""
         if id(node) in self.dead or weight <= 0 or self._stays(node):
             return
+        if isinstance(node, ast.stmt) and self._is_step(node):
+            self._add(node, None, weight * _STEP)
         match node:
             case ast.Constant(value=value):
                 self._constant(node, value, home, weight)
@@ -89,6 +103,8 @@ class _Collector:
                 self._each(node.keys, home, weight * 0.5)
                 self._each(node.values, home, weight)
             case ast.Name(ctx=ast.Load()):
+                if others := peers(node.id, self.analysis, self.function):
+                    self._add(node, home, weight * _FUNCTION, others)
                 self._named(node, lambda value, name: self.walk(value, name, weight * 0.7))
             case ast.FunctionDef() | ast.Lambda():
                 body = node.body if isinstance(node.body, list) else [node.body]
@@ -110,6 +126,23 @@ class _Collector:
             return isinstance(node.value, ast.Constant)
         return isinstance(node, ast.JoinedStr | ast.arguments)
 
+    def _is_step(self, node: ast.stmt) -> bool:
+        """Whether it changes something, has lines of its own, and binds and asserts nothing."""
+        match node:
+            case ast.Expr(value=ast.Call() as call):
+                if raising(call, self.analysis.names) or last_name(call.func).startswith("assert"):
+                    return False
+            case ast.Assign(targets=[ast.Subscript() | ast.Attribute()]) | ast.AugAssign():
+                pass
+            case ast.Delete(targets=targets):
+                if any(isinstance(target, ast.Name) for target in targets):
+                    return False
+            case _:
+                return False
+        source = self.analysis.source
+        start = source.span(node)[0]
+        return not source.data[source.starts[node.lineno - 1] : start].strip()
+
     def _each(self, nodes: Iterable[ast.AST | None], home: str | None, weight: float) -> None:
         for node in nodes:
             if node is not None:
@@ -127,7 +160,7 @@ class _Collector:
         arguments: list[ast.AST] = [*node.args, *node.keywords]
         naming = last_name(node.func) in _NAMING
         whole = not any(id(part) in self.dead for part in ast.walk(node))
-        if whole and not naming and len(node.args) > 1 and isinstance(node.args[-1], ast.Constant):
+        if whole and not naming and len(arguments) > 1:
             self._add(node, home, weight * _ARITY)
         if isinstance(node.func, ast.Attribute):
             self.walk(node.func.value, home, weight)

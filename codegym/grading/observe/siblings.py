@@ -13,7 +13,7 @@ from codegym.grading.observe.changes import changed
 from codegym.grading.observe.inputs import Input, inputs
 from codegym.grading.observe.modules import TestModule
 from codegym.grading.observe.sites import Sibling
-from codegym.grading.observe.text import Edit, Span, apply
+from codegym.grading.observe.text import Edit, Source, Span, apply
 
 _TRIES = 12  # for each that is wanted
 _UNWRITABLE = (math.inf,)
@@ -107,7 +107,7 @@ def _rows(found: Iterable[Row | None]) -> frozenset[Row] | None:
 
 
 def _overlap(one: Edit, other: Edit) -> bool:
-    return one[0] < other[1] and other[0] < one[1]
+    return one[:2] == other[:2] or (one[0] < other[1] and other[0] < one[1])
 
 
 def _free_names(module: TestModule, name: str, taken: Collection[str]) -> Iterator[str]:
@@ -142,6 +142,8 @@ class _Chooser:
 
     def _other(self, part: Input) -> str | None:
         """Now and then, another of the test's own values: what is there may be asked for."""
+        if part.others:
+            return self._rng.choice(part.others)
         if not isinstance(part.node, ast.Constant) or self._rng.random() >= _OTHER:
             return None
         kind, old = type(part.node.value), part.node.value
@@ -196,7 +198,7 @@ def _edits(
     here: dict[tuple[int, int], str] = {}
     elsewhere: dict[str, list[Edit]] = {}
     for part, new in chosen:
-        span = source.span(part.node)
+        span = _place(source, part.node)
         if part.home is None:
             here.setdefault(span, new)
         else:
@@ -215,6 +217,12 @@ def _edits(
         text = apply(source.data, inside, span).decode()
         edits += [(*source.span(node), f"({text})") for node in _loads(test.node, name)]
     return tuple(edits)
+
+
+def _place(source: Source, node: ast.AST) -> Span:
+    """What is replaced; what is said of a statement comes before it."""
+    start, end = source.span(node)
+    return (start, start if isinstance(node, ast.stmt) else end)
 
 
 def _within(span: Span, other: Span) -> bool:

@@ -7,10 +7,12 @@ row's valid length (padding) is overwritten before any query can see it.
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from transformers import Cache, PreTrainedModel
@@ -153,15 +155,25 @@ class Pool:
         for layer in self._layers:
             made = []
             for old, (heads, size) in zip((layer.keys, layer.values), layer.shapes, strict=True):
-                # Zeros, since what is masked is still multiplied by 0: it must be finite.
-                new = torch.zeros(
-                    (rows, heads, length, size), dtype=self._dtype, device=self.device
-                )
+                new = self._zeros(rows, heads, length, size)
                 if keep:
                     new[: len(keep), :, :shared] = old[kept, :, :shared]
                 made.append(new)
             layer.keys, layer.values = made
         self.rows, self.length = rows, length
+
+    @property
+    def lazy(self) -> bool:
+        """Whether room that is not used costs no memory."""
+        return self.device.type == "cpu"
+
+    def _zeros(self, *shape: int) -> Tensor:
+        """Zeros, since what is masked is still multiplied by 0: it must be finite."""
+        if not self.lazy:
+            return torch.zeros(shape, dtype=self._dtype, device=self.device)
+        # From numpy the system gives each page when it is first written to; torch writes to all.
+        plain = np.zeros(math.prod(shape) * self._dtype.itemsize, dtype=np.uint8)
+        return torch.from_numpy(plain).view(self._dtype).view(shape)
 
     def drop(self) -> None:
         """Free all of it."""

@@ -192,7 +192,8 @@ class Slots:
                 key=lambda row: (self._slots[row].request is None, -self._slots[row].used),
             )
             kept = sorted(order[:limit])
-            self._pool.resize(max(len(kept), min(limit, _FIRST_ROWS)), length, kept)
+            rows = limit if self._pool.lazy else max(len(kept), min(limit, _FIRST_ROWS))
+            self._pool.resize(rows, length, kept)
             self._slots = [self._slots[row] for row in kept]
         return True
 
