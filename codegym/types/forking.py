@@ -41,12 +41,14 @@ class Mutant:
         tests: Indices of the tests to run.
         cpu_sec: Processor time that they may take.
         wall_sec: Wall time that they may take.
+        idle_sec: Of that, how long no thread of theirs may have anything to do.
     """
 
     edits: Mapping[int, tuple[Replacement, ...]]
     tests: tuple[int, ...]
     cpu_sec: float
     wall_sec: float
+    idle_sec: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,7 @@ class Look:
         failed: Tests that did, to ``"failed"`` or ``"error"`` and the class of what was raised.
         passed: Tests that did.
         seconds: Processor time of each test.
+        waited: Wall time of each that was not that.
     """
 
     ended: Literal["ran", "cold", "timed_out", "crashed"]
@@ -83,6 +86,7 @@ class Look:
     failed: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     passed: frozenset[str] = frozenset()
     seconds: Mapping[str, float] = field(default_factory=dict)
+    waited: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

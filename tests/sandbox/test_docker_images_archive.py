@@ -104,6 +104,8 @@ def test_files_links_and_folders_come_through_and_devices_do_not(tmp_path):
         [entry("usr/x", "hard", to="../../out")],
         [entry("usr/x", "hard", to="/etc/passwd")],
         [entry("usr/x", "hard", to="usr/nothing")],
+        [entry("usr/x", "hard", to="usr/sub")],
+        [entry("usr/x", "hard", to="..")],
     ],
 )
 def test_nothing_is_written_outside_and_what_cannot_be_laid_out_is_told(entries, tmp_path):

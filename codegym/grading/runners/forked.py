@@ -32,6 +32,7 @@ def request_of(work: Work) -> dict[str, Any]:
             "tests": list(one.tests),
             "cpu_sec": one.cpu_sec,
             "wall_sec": one.wall_sec,
+            "idle_sec": one.idle_sec,
         }
         for one in work.mutants
     ]
@@ -71,24 +72,23 @@ def read_bytecode(report: bytes) -> bytes:
 
 def _look(fields: dict[str, Any], tests: Sequence[str]) -> Look | None:
     ended, why = fields.get("ended"), fields.get("why", "")
-    if ended not in _ENDED:
+    if not isinstance(ended, str) or ended not in _ENDED:
         return None
     failed = {
         tests[row[0]]: (row[1], row[2][:_MAX_WORD])
         for row in _rows(fields.get("failed"), 3, tests)
         if row[1] in ("failed", "error") and isinstance(row[2], str)
     }
-    seconds = {
-        tests[row[0]]: float(row[1])
-        for row in _rows(fields.get("seconds"), 2, tests)
-        if type(row[1]) in (int, float) and 0 <= row[1] < math.inf
-    }
+    times = [
+        row for row in _rows(fields.get("seconds"), 3, tests) if all(map(_is_time, row[1:]))
+    ]
     return Look(
         ended=cast("Any", ended),
         why=why[:_MAX_WORD] if isinstance(why, str) else "",
         failed=failed,
         passed=frozenset(_ids(fields.get("passed"), tests)) - failed.keys(),
-        seconds=seconds,
+        seconds={tests[at]: float(spent) for at, spent, _ in times},
+        waited={tests[at]: float(idle) for at, _, idle in times},
     )
 
 
@@ -103,6 +103,10 @@ def _ids(value: Any, tests: Sequence[str]) -> Iterator[str]:
     for one in value if isinstance(value, list) else ():
         if _is_index(one, tests):
             yield tests[one]
+
+
+def _is_time(value: Any) -> bool:
+    return type(value) in (int, float) and 0 <= value < math.inf
 
 
 def _is_index(value: Any, tests: Sequence[str]) -> bool:

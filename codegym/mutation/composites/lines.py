@@ -43,7 +43,8 @@ def taken_back(before: bytes, after: bytes, now: bytes) -> bytes | None:
         now: The text as it is now.
 
     Returns:
-        None where lines of the change, or next to it, are no longer what they were.
+        None where lines of the change, or next to it, are no longer what they were, or where what
+        was the last line, without an end, no longer is.
     """
     base, old, lines = split_lines(after), split_lines(before), split_lines(now)
     if max(len(base), len(old), len(lines)) > MOST_LINES:
@@ -59,7 +60,10 @@ def taken_back(before: bytes, after: bytes, now: bytes) -> bytes | None:
         shift = block.b - block.a
         result += [*lines[at : low + shift], *old[old_low:old_high]]
         at = high + shift
-    return b"".join([*result, *lines[at:]])
+    result += lines[at:]
+    if not all(line.endswith(b"\n") for line in result[:-1]):
+        return None  # a file's last line, taken back into its midst, would join the next
+    return b"".join(result)
 
 
 def _changed(old: Sequence[bytes], new: Sequence[bytes]) -> list[tuple[int, int, int, int]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from codegym.grading.ready import Ready
@@ -19,7 +19,7 @@ from codegym.types import Change, ForkingRunner, Look, Manner, VaryingRunner
 from codegym.version import __version__
 
 _RECORD, _BYTECODE = "warmth.json", "bytecode.json"
-_VERSION = "3"
+_VERSION = "4"
 #: So many mutants that change nothing are tried among those that do: one in so many.
 NULL_EVERY = 20
 #: Of a suite that bears it, so many tests at most end otherwise; beyond, all of it is tried cold.
@@ -37,15 +37,25 @@ class Warmth:
 
     Attributes:
         cpu_sec: Processor time of each test that passes like that, every time.
+        wait_sec: What it takes besides.
         refused: Tests that don't.
         why: Why none of it is tried like that, or ``""``.
         bytecode: What its modules compile to; it saves most of a short run's time.
     """
 
     cpu_sec: Mapping[str, float]
+    wait_sec: Mapping[str, float] = field(default_factory=dict)
     refused: frozenset[str] = frozenset()
     why: str = ""
     bytecode: bytes = b""
+
+    def seconds(self, test: str) -> float:
+        """Wall time of a test."""
+        return self.cpu_sec.get(test, 0.0) + self.wait_sec.get(test, 0.0)
+
+    def making(self) -> Making:
+        """What collects work for a session."""
+        return Making(self.cpu_sec, self.wait_sec)
 
     def manner(self, candidate: Candidate, subdir: str) -> Manner:
         """How a tree is run that holds a candidate."""
@@ -94,7 +104,8 @@ async def feel(setting: Setting, baseline: Baseline, store: LayerStore) -> Warmt
 
 async def _felt(setting: Setting, baseline: Baseline) -> Warmth:
     tests = sorted(baseline.seconds)
-    making = Making({tests[0]: baseline.suite.timeout_sec})
+    slow = {tests[0]: baseline.suite.timeout_sec}
+    making = Making(slow, slow)
     for order in (tests, tests[::-1]):
         making.add(None, order)
     seen = await _session(setting, baseline.ready, making)
@@ -107,8 +118,12 @@ async def _felt(setting: Setting, baseline: Baseline) -> Warmth:
     refused = baseline.seconds.keys() - passed
     if len(refused) > _MOST_REFUSED * len(tests):
         return Warmth({}, why=f"{len(refused)} tests do not pass in a forked process")
-    cpu_sec = {one: max(first.seconds[one], second.seconds[one]) for one in sorted(passed)}
-    return Warmth(cpu_sec, frozenset(refused), bytecode=await _compiled(setting, baseline.ready))
+    return Warmth(
+        {one: max(first.seconds[one], second.seconds[one]) for one in sorted(passed)},
+        {one: min(first.waited[one], second.waited[one]) for one in sorted(passed)},
+        frozenset(refused),
+        bytecode=await _compiled(setting, baseline.ready),
+    )
 
 
 async def _compiled(setting: Setting, ready: Ready) -> bytes:
@@ -158,7 +173,7 @@ async def look_at_nulls(
     Raises:
         SandboxError: The infrastructure broke, more than once.
     """
-    making = Making(warmth.cpu_sec)
+    making = warmth.making()
     for candidate, tests in candidates:
         making.add(candidate, tests, null=True)
     return list((await _session(setting, baseline.ready, making)).looks.values())
@@ -170,7 +185,7 @@ async def _batch(
     warmth: Warmth,
     candidates: Sequence[tuple[Candidate, Sequence[str]]],
 ) -> Tried:
-    making, places, nulls = Making(warmth.cpu_sec), list[int](), list[int]()
+    making, places, nulls = warmth.making(), list[int](), list[int]()
     for at, (candidate, tests) in enumerate(candidates):
         if at % NULL_EVERY == 0:
             nulls.append(making.add(candidate, tests, null=True))
@@ -227,7 +242,7 @@ async def afresh(
     Raises:
         SandboxError: The infrastructure broke, more than once.
     """
-    making = Making(warmth.cpu_sec)
+    making = warmth.making()
     for order in (tests, tests[::-1]):
         making.add(None, order)
     return await _session(setting, ready, making, changes, manner)
@@ -244,7 +259,7 @@ async def _session(
     if not isinstance(runner, ForkingRunner):
         return Seen("no such runner", frozenset(), {})
     work = making.work(max(_LEAST_MB, ready.environment.limits.memory_mb - _SESSION_MB))
-    limit = _START_SEC + 2 * sum(one.cpu_sec for one in work.mutants)
+    limit = _START_SEC + 2 * sum(one.cpu_sec + one.idle_sec for one in work.mutants)
     run = await run_on(setting, ready, changes, timeout_sec=limit, work=work, manner=manner)
     session = runner.session(run.result.report, work)
     refused = "" if session.refused is None else session.refused
@@ -255,6 +270,7 @@ def _write(folder: Path, warmth: Warmth) -> None:
     (folder / _BYTECODE).write_bytes(warmth.bytecode)
     found = {
         "cpu_sec": dict(warmth.cpu_sec),
+        "wait_sec": dict(warmth.wait_sec),
         "refused": sorted(warmth.refused),
         "why": warmth.why,
     }
@@ -264,4 +280,4 @@ def _write(folder: Path, warmth: Warmth) -> None:
 def _read(folder: Path) -> Warmth:
     found = json.loads((folder / _RECORD).read_text())
     refused, bytecode = frozenset(found["refused"]), (folder / _BYTECODE).read_bytes()
-    return Warmth(found["cpu_sec"], refused, found["why"], bytecode)
+    return Warmth(found["cpu_sec"], found["wait_sec"], refused, found["why"], bytecode)

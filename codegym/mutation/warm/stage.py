@@ -27,7 +27,7 @@ from codegym.types import Look
 from codegym.version import __version__
 
 _RECORD = "looks.json"
-_VERSION = "2"
+_VERSION = "3"
 #: Candidates in a batch: a few at first, so that the first tasks come soon; then more, so that
 #: sessions are begun less often. None is to take longer than so many seconds of tests.
 _FIRST, _MOST, _BATCH_SEC = 40, 320, 40.0
@@ -148,7 +148,7 @@ class Stage:
             if not (reason or why):
                 mine = batch.to_try.setdefault(baseline.suite.name, [])
                 mine.append((len(batch.seen), tests))
-                left -= sum(warmth.cpu_sec.get(test, 0.0) for test in tests)
+                left -= sum(warmth.seconds(test) for test in tests)
                 size -= 1
             batch.seen.append(Seen(candidate, reason, None, why))
             if size <= 0 or left < 0 or len(batch.seen) >= 2 * _MOST:

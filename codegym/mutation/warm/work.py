@@ -12,8 +12,9 @@ from codegym.types import WORKSPACE, Mutant, Piece, Replacement, Work
 
 #: Processor time: so many times what the tests took, and so many seconds more.
 _PATIENCE, _GRACE_SEC = 4.0, 0.5
-#: Wall time, for those that wait and never end; a busy machine gives a process a part of it.
-_WAIT, _WAIT_SEC = 10.0, 3.0
+#: Wall time, a busy machine gives a process a part of it; and of that, what nothing is done in.
+_WALL, _WALL_SEC = 10.0, 3.0
+_WAIT, _WAIT_SEC = 3.0, 1.0
 
 
 @dataclass
@@ -22,9 +23,11 @@ class Making:
 
     Args:
         cpu_sec: Processor time of each test.
+        wait_sec: What it takes besides.
     """
 
     cpu_sec: Mapping[str, float]
+    wait_sec: Mapping[str, float] = field(default_factory=dict)
     _tests: dict[str, int] = field(default_factory=dict)
     _pieces: dict[Piece, int] = field(default_factory=dict)
     _mutants: list[Mutant] = field(default_factory=list)
@@ -43,10 +46,11 @@ class Making:
                 at = self._pieces.setdefault(_piece(path, parsed, cut), len(self._pieces))
                 edits[at] = ((0, 0, ""),) if null else _replacements(cut.moved(mine))
         chosen = list(tests)
-        seconds = sum(self.cpu_sec.get(one, 0.0) for one in chosen)
         places = tuple(self._tests.setdefault(one, len(self._tests)) for one in chosen)
-        cpu_sec = _GRACE_SEC + _PATIENCE * seconds
-        self._mutants.append(Mutant(edits, places, cpu_sec, _WAIT_SEC + _WAIT * cpu_sec))
+        cpu_sec = _GRACE_SEC + _PATIENCE * sum(self.cpu_sec.get(one, 0.0) for one in chosen)
+        idle_sec = _WAIT_SEC + _WAIT * sum(self.wait_sec.get(one, 0.0) for one in chosen)
+        wall_sec = _WALL_SEC + _WALL * cpu_sec + idle_sec
+        self._mutants.append(Mutant(edits, places, cpu_sec, wall_sec, idle_sec))
         return len(self._mutants) - 1
 
     def work(self, memory_mb: int) -> Work:

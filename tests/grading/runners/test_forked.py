@@ -2,7 +2,7 @@
 
 import json
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from codegym.grading.runners.forked import read_bytecode, read_session, request_of
@@ -43,6 +43,7 @@ def test_a_report():
 
 
 @given(st.lists(JSON | ROWS, max_size=5), st.binary(max_size=20))
+@example([{"mutant": 0, "ended": []}], b"")
 def test_whatever_is_in_it_what_is_read_is_sound(rows, noise):
     found = read_session(report(*rows) + noise, TESTS)
     assert found.refused is None or isinstance(found.refused, str)

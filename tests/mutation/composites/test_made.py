@@ -4,7 +4,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from codegym.mutation import COMPOSITES, Attempt
@@ -297,6 +297,7 @@ def test_what_came_later_stays(before, after, later):
 
 
 @given(TEXTS, TEXTS, TEXTS)
+@example(b"x", b"a\n", b"a\na\n")
 def test_taking_back_never_guesses(before, after, now):
     """What is given back holds no line that neither text of today nor of then has."""
     found = taken_back(before, after, now)

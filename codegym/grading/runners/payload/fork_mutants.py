@@ -6,9 +6,9 @@ like all that comes out of a sandbox.
 
 The work is ``{"tests": [node id, ...], "pieces": [{path, line, headers, text, future}, ...],
 "mutants": [{"edits": [[piece, [[start, end, text], ...]], ...], "tests": [index, ...],
-"cpu_sec": s, "wall_sec": s}, ...], "memory_mb": m}``. For each mutant, in order, a line
+"cpu_sec": s, "wall_sec": s, "idle_sec": s}, ...], "memory_mb": m}``. For each mutant, in order, a line
 ``{"mutant": n, "ended": "ran" | "cold" | "timed_out" | "crashed", "why": text, "failed":
-[[test, "failed" | "error", exception], ...], "passed": [test, ...], "seconds": [[test, s], ...]}``;
+[[test, "failed" | "error", exception], ...], "passed": [test, ...], "seconds": [[test, of the processor, of waiting], ...]}``;
 before them one ``{"session": why it cannot be forked, or "", "missing": [test, ...]}``.
 """
 
@@ -34,6 +34,8 @@ else:
     from _cg_swap_code import Functions, Piece, UnfitError
 
 MAX_RESULT_BYTES = 4 << 20
+#: How often it is looked whether a mutant has anything to do.
+TICK_SEC = 0.02
 RANK = {"passed": 0, "skipped": 1, "failed": 2, "error": 3}
 
 # Kept here, because tests under way may replace them in their modules.
@@ -104,7 +106,7 @@ class Forker:
             self._run(mutant, swaps, writing, home)
         os.close(writing)
         try:
-            return _awaited(child, reading, mutant["wall_sec"])
+            return _awaited(child, reading, mutant["wall_sec"], mutant["idle_sec"])
         finally:
             os.close(reading)
             shutil.rmtree(home, ignore_errors=True)
@@ -131,13 +133,14 @@ class Forker:
         items = [(at, self._items[at]) for at in tests if self._items[at] is not None]
         following = [item for _, item in items[1:]]
         for (at, item), after in zip(items, [*following, None], strict=True):
-            self._worst, self._raised, began = "", "", _cpu()
+            self._worst, self._raised, began, cpu = "", "", _clock(), _cpu()
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=after)
             if self._worst in ("failed", "error"):
                 failed.append([at, self._worst, self._raised])
             elif self._worst == "passed":
                 passed.append(at)
-            seconds.append([at, round(_cpu() - began, 4)])
+            cpu = _cpu() - cpu
+            seconds.append([at, round(cpu, 4), round(max(0.0, _clock() - began - cpu), 4)])
         return {"ended": "ran", "failed": failed, "passed": passed, "seconds": seconds}
 
     def _send(self, record: dict[str, Any]) -> None:
@@ -180,16 +183,21 @@ def _confine(mutant: dict[str, Any], memory_mb: int, home: str) -> None:
     signal.setitimer(signal.ITIMER_PROF, mutant["cpu_sec"])
 
 
-def _awaited(child: int, reading: int, wall_sec: float) -> dict[str, Any]:
+def _awaited(child: int, reading: int, wall_sec: float, idle_sec: float) -> dict[str, Any]:
     """Read the line that the child says, until it ends, or its time does."""
-    said, end, late = b"", _clock() + wall_sec, False
+    said, now, late = b"", _clock(), False
+    end = now + wall_sec
     while not said.endswith(b"\n") and len(said) < MAX_RESULT_BYTES:
-        left = end - _clock()
-        late = left <= 0 or not select.select([reading], [], [], left)[0]
-        part = b"" if late else os.read(reading, 1 << 16)
-        if not part:
+        if select.select([reading], [], [], TICK_SEC)[0]:
+            part = os.read(reading, 1 << 16)
+            if not part:
+                break
+            said += part
+        before, now = now, _clock()
+        idle_sec -= now - before if _is_idle(child) else 0.0
+        late = now > end or idle_sec < 0
+        if late:
             break
-        said += part
     for kill in (os.kill, os.killpg):
         with contextlib.suppress(ProcessLookupError, PermissionError):
             kill(child, signal.SIGKILL)
@@ -198,6 +206,18 @@ def _awaited(child: int, reading: int, wall_sec: float) -> dict[str, Any]:
         return json.loads(said) if said.endswith(b"\n") else _without_end(status, late)
     except (ValueError, RecursionError):
         return {"ended": "crashed", "why": "it said what is no result"}
+
+
+def _is_idle(process: int) -> bool:
+    """Whether all its threads sleep: however busy the machine is, that is no want of it."""
+    try:
+        for thread in os.listdir(f"/proc/{process}/task"):
+            with open(f"/proc/{process}/task/{thread}/stat") as file:
+                if not file.read().rpartition(")")[2].startswith(" S"):
+                    return False
+    except OSError:  # it ended
+        return False
+    return True
 
 
 def _without_end(status: int, late: bool) -> dict[str, Any]:

@@ -118,7 +118,7 @@ class RootArchive:
                 for path, entry in self._entries.items():
                     if is_kind(entry):
                         write(dest / path, entry)
-        except (FileExistsError, FileNotFoundError, NotADirectoryError) as error:
+        except (FileExistsError, FileNotFoundError, NotADirectoryError, PermissionError) as error:
             raise DataError(self._dockerfile, f"its image cannot be laid out: {error}") from error
         for name in _MOUNTED:
             (dest / name).mkdir()
