@@ -62,8 +62,6 @@ class Spot:
         expected: What it is held against; None where nothing is written.
         claim: What is claimed.
         assertion: The statement as a whole; None for what has to be raised.
-        twofold: Both values come from code under test, whoever runs it: a copy of the test asks
-            for both.
     """
 
     site: Site
@@ -73,7 +71,6 @@ class Spot:
     actual: ast.expr | None = None
     expected: ast.expr | None = None
     assertion: Assertion | None = None
-    twofold: bool = False
 
 
 class Analysis:
@@ -176,10 +173,7 @@ class Analysis:
                 if swapped and claim.right is not None:
                     actual, expected = claim.right, claim.left
                 site = self._site(function, claim.whole, claim, op, sides)
-                twofold = left is Kind.CODE and right is Kind.CODE
-                yield Spot(
-                    site, function, assertion.statement, claim, actual, expected, assertion, twofold
-                )
+                yield Spot(site, function, assertion.statement, claim, actual, expected, assertion)
 
     def _raised(self, function: Function) -> Iterator[Spot]:
         for form, statement, kind, sure in function.trail.raised.values():

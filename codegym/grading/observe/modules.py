@@ -24,7 +24,7 @@ class TestModule:
         sites: Its assertions that can be observed, in order of their lines.
         analysis: What is known of its source; for this package.
         quiet: Edits that empty comments and docstrings.
-        bare: What goes in copies, which emit what comes from code under test.
+        bare: What goes where every site is emitted; of copies.
     """
 
     __test__ = False  # not a pytest class
@@ -173,7 +173,7 @@ def _module(path: str, parsed: Source, packages: Collection[str]) -> TestModule:
         tuple(replace(site, sealed=site.id in sealed) for site in sites),
         analysis,
         tuple(_silence(parsed)),
-        remove(analysis, [spot for spot in analysis.spots if not spot.twofold]),
+        remove(analysis, analysis.spots),
     )
 
 

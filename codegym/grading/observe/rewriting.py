@@ -14,8 +14,8 @@ from codegym.grading.observe.text import Edit, Source, Span, compose
 MODULE = "_cg_observer"
 NAME = "__cg__"
 IMPORT = f"import {MODULE} as {NAME}"
-# plain: as it was. both: asserts, and emits all sides. actual: emits the value alone, or all that
-# comes from code under test, and asserts nothing. mute: works it out, no more.
+# plain: as it was. both: asserts, and emits all sides. actual: emits the value alone, asserts
+# nothing. mute: works the value out, no more.
 Mode = Literal["plain", "both", "actual", "mute"]
 _KEEP_CALL = "lambda f, /, *a, **k: lambda: f(*a, **k)"
 
@@ -53,12 +53,8 @@ def _asserts(
             whole = part.whole if isinstance(part, Claim) else part
             pieces += [f"{before}assert (", source.span(whole), ")"]
         else:
-            site = part_spot.site.id
-            opening = f"{NAME}.saw({site}, " if kept == "actual" else "("
+            opening = f"{NAME}.saw({part_spot.site.id}, " if kept == "actual" else "("
             pieces += [before + opening, source.span(part_spot.actual), ")"]
-            if part_spot.twofold and part_spot.expected is not None:
-                opening = f"; {NAME}.meant({site}, " if kept == "actual" else "; ("
-                pieces += [opening, source.span(part_spot.expected), ")"]
     yield from compose(source, source.span(assertion.statement), pieces)
 
 

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from codegym.grading.observe.agreement import EXACT, same_answers, same_result, sibling_agrees
+from codegym.grading.observe.agreement import EXACT, same_result, sibling_agrees
 from codegym.grading.observe.choosing import Sight
 from codegym.grading.observe.guessing import bits
 from codegym.grading.observe.recording import Pair, TestRecord
@@ -210,7 +210,7 @@ def failing_lines(
     lines = [sites[pair.site].line for pair in original.pairs]
     for place, mine in enumerate(sibling.pairs):
         reached = place < len(given) and given[place].site == mine.site
-        if not reached or not same_answers(sites[mine.site], given[place], mine):
+        if not reached or not same_result(sites[mine.site], given[place].actual, mine.actual):
             yield _around(lines, place)
         if not reached:
             return
@@ -227,33 +227,30 @@ def _around(lines: Sequence[int], place: int) -> tuple[int, float]:
 def _told(
     variant: Variant, originals: Sequence[TestRecord], sites: Sites, start: Sight
 ) -> Variant | None:
-    tests = []
-    for test, original in _beside(variant, originals):
-        told = _telling(original, test, sites, start)
-        if told:
-            values = {value for value in told if value is not None}
-            tests.append(replace(test, lacking=tuple(sorted(values, key=repr))))
+    tests = [
+        replace(test, lacking=_lacking(told, sites))
+        for test, original in _beside(variant, originals)
+        if (told := _telling(original, test, sites, start))
+    ]
     return Variant(variant.sibling, tuple(tests)) if tests else None
 
 
-def _telling(
-    original: TestRecord, sibling: TestRecord, sites: Sites, start: Sight
-) -> list[Value | None]:
-    """Where unsolved code does not answer like that, and the original not either: what is lacking.
-
-    None is for what an assertion does not hold to exactly, or unsolved code gives on its other
-    side.
-    """
+def _telling(original: TestRecord, sibling: TestRecord, sites: Sites, start: Sight) -> list[Pair]:
+    """What unsolved code does not answer like that, and the original not either."""
     given = start.pairs(sibling.key, sites)
-    found: list[Value | None] = []
+    found = []
     for place, (mine, other) in enumerate(zip(sibling.pairs, original.pairs, strict=True)):
         site = sites[mine.site]
         reached = place < len(given) and given[place].site == mine.site
-        right = reached and same_answers(site, given[place], mine)
+        right = reached and same_result(site, given[place].actual, mine.actual)
         if not right and not same_result(site, other.actual, mine.actual):
-            known = reached and same_result(site, given[place].actual, mine.actual)
-            found.append(mine.actual if site.op in EXACT and not known else None)
+            found.append(mine)
     return found
+
+
+def _lacking(found: Iterable[Pair], sites: Sites) -> tuple[Value, ...]:
+    values = {pair.actual for pair in found if sites[pair.site].op in EXACT}
+    return tuple(sorted(values, key=repr))
 
 
 def _values(variant: Variant) -> set[Value]:
