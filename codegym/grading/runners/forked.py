@@ -79,9 +79,7 @@ def _look(fields: dict[str, Any], tests: Sequence[str]) -> Look | None:
         for row in _rows(fields.get("failed"), 3, tests)
         if row[1] in ("failed", "error") and isinstance(row[2], str)
     }
-    times = [
-        row for row in _rows(fields.get("seconds"), 3, tests) if all(map(_is_time, row[1:]))
-    ]
+    times = [row for row in _rows(fields.get("seconds"), 3, tests) if all(map(_is_time, row[1:]))]
     return Look(
         ended=cast("Any", ended),
         why=why[:_MAX_WORD] if isinstance(why, str) else "",

@@ -26,7 +26,7 @@ def test_a_report():
     found = read_session(
         report(
             {"session": "", "missing": [1]},
-            ran | {"seconds": [[0, 0.5]]},
+            ran | {"seconds": [[0, 0.5, 0.25], [1, 0.5]]},
             {"mutant": 1, "ended": "cold", "why": "import"},
             {"mutant": 0, "ended": "crashed"},
             {"session": "threads"},
@@ -36,7 +36,12 @@ def test_a_report():
     assert (found.refused, found.missing) == ("", {"t.py::b"})
     assert found.looks == {
         0: Look(
-            "ran", "", {"t.py::b": ("error", "KeyError")}, frozenset({"t.py::a"}), {"t.py::a": 0.5}
+            "ran",
+            "",
+            {"t.py::b": ("error", "KeyError")},
+            frozenset({"t.py::a"}),
+            {"t.py::a": 0.5},
+            {"t.py::a": 0.25},
         ),
         1: Look("cold", "import"),
     }
@@ -54,7 +59,9 @@ def test_whatever_is_in_it_what_is_read_is_sound(rows, noise):
         assert look.failed.keys() | look.passed | look.seconds.keys() <= set(TESTS)
         assert not look.failed.keys() & look.passed
         assert all(how in ("failed", "error") for how, _ in look.failed.values())
-        assert all(0 <= one < float("inf") for one in look.seconds.values())
+        assert look.seconds.keys() == look.waited.keys()
+        for times in (look.seconds, look.waited):
+            assert all(0 <= one < float("inf") for one in times.values())
 
 
 def test_a_test_that_failed_did_not_pass():
@@ -68,7 +75,7 @@ def test_no_session_was_said_to_be_there():
 
 def test_what_is_asked_can_be_written():
     piece = Piece("/workspace/ä.py", 3, ("class Ä:",), "    def f(self): pass", ("annotations",))
-    work = Work(TESTS, (piece,), (Mutant({0: ((0, 1, "€"),)}, (1,), 0.5, 8.0),), 64)
+    work = Work(TESTS, (piece,), (Mutant({0: ((0, 1, "€"),)}, (1,), 0.5, 8.0, 1.0),), 64)
     asked = json.loads(json.dumps(request_of(work)))
     assert asked["tests"] == list(TESTS)
     assert asked["pieces"][0]["headers"] == ["class Ä:"]

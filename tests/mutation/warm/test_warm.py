@@ -185,6 +185,7 @@ async def test_what_edits_do_to_others(shapes, setting):
         (b"return a + 1 ", b"os.fork(); return a + 1 "),
         (b"return a + 1 ", FORGED),
         (b"return 9", b"return 11"),
+        (b"return a + 1 ", b"import time; time.sleep(0.2); return a + 1.5 "),
     ]
     slow = dict.fromkeys(warmth.cpu_sec, 0.0)
     work = [(edit_of(old, new), tests) for old, new in edits]
@@ -195,7 +196,12 @@ async def test_what_edits_do_to_others(shapes, setting):
         looks[5].ended in ("timed_out", "crashed") or looks[5].failed[tests[0]][1] == "MemoryError"
     )
     assert ended[6:8] == ["cold", "ran"]
-    assert [names(looks[at].failed) for at in (0, 7, 10)] == [{"plain"}, {"deep"}, {"deep"}]
+    assert [names(looks[at].failed) for at in (0, 7, 10, 11)] == [
+        {"plain"},
+        {"deep"},
+        {"deep"},
+        {"plain"},
+    ]
 
 
 async def test_a_null_mutant_finds_what_an_edit_left_behind(shapes, setting):

@@ -6,10 +6,11 @@ like all that comes out of a sandbox.
 
 The work is ``{"tests": [node id, ...], "pieces": [{path, line, headers, text, future}, ...],
 "mutants": [{"edits": [[piece, [[start, end, text], ...]], ...], "tests": [index, ...],
-"cpu_sec": s, "wall_sec": s, "idle_sec": s}, ...], "memory_mb": m}``. For each mutant, in order, a line
-``{"mutant": n, "ended": "ran" | "cold" | "timed_out" | "crashed", "why": text, "failed":
-[[test, "failed" | "error", exception], ...], "passed": [test, ...], "seconds": [[test, of the processor, of waiting], ...]}``;
-before them one ``{"session": why it cannot be forked, or "", "missing": [test, ...]}``.
+"cpu_sec": s, "wall_sec": s, "idle_sec": s}, ...], "memory_mb": m}``. For each mutant, in order, a
+line ``{"mutant": n, "ended": "ran" | "cold" | "timed_out" | "crashed", "why": text, "failed":
+[[test, "failed" | "error", exception], ...], "passed": [test, ...], "seconds": [[test, of the
+processor, of waiting], ...]}``; before them one ``{"session": why it cannot be forked, or "",
+"missing": [test, ...]}``.
 """
 
 from __future__ import annotations
@@ -133,14 +134,15 @@ class Forker:
         items = [(at, self._items[at]) for at in tests if self._items[at] is not None]
         following = [item for _, item in items[1:]]
         for (at, item), after in zip(items, [*following, None], strict=True):
-            self._worst, self._raised, began, cpu = "", "", _clock(), _cpu()
+            self._worst, self._raised, began, cpu = "", "", _clock() - _queued(), _cpu()
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=after)
             if self._worst in ("failed", "error"):
                 failed.append([at, self._worst, self._raised])
             elif self._worst == "passed":
                 passed.append(at)
             cpu = _cpu() - cpu
-            seconds.append([at, round(cpu, 4), round(max(0.0, _clock() - began - cpu), 4)])
+            waited = max(0.0, _clock() - _queued() - began - cpu)
+            seconds.append([at, round(cpu, 4), round(waited, 4)])
         return {"ended": "ran", "failed": failed, "passed": passed, "seconds": seconds}
 
     def _send(self, record: dict[str, Any]) -> None:
@@ -206,6 +208,15 @@ def _awaited(child: int, reading: int, wall_sec: float, idle_sec: float) -> dict
         return json.loads(said) if said.endswith(b"\n") else _without_end(status, late)
     except (ValueError, RecursionError):
         return {"ended": "crashed", "why": "it said what is no result"}
+
+
+def _queued() -> float:
+    """For how long this process was ready to run and others ran instead, as far as is known."""
+    try:
+        with open("/proc/self/schedstat") as file:
+            return int(file.read().split()[1]) / 1e9
+    except (OSError, IndexError):
+        return 0.0
 
 
 def _is_idle(process: int) -> bool:
