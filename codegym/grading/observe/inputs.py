@@ -85,8 +85,6 @@ class _Collector:
         """Collect the literals in a part of the tree."""
         if id(node) in self.dead or weight <= 0 or self._stays(node):
             return
-        if isinstance(node, ast.stmt) and self._is_step(node):
-            self._add(node, None, weight * _STEP)
         match node:
             case ast.Constant(value=value):
                 self._constant(node, value, home, weight)
@@ -103,8 +101,7 @@ class _Collector:
                 self._each(node.keys, home, weight * 0.5)
                 self._each(node.values, home, weight)
             case ast.Name(ctx=ast.Load()):
-                if others := peers(node.id, self.analysis, self.function):
-                    self._add(node, home, weight * _FUNCTION, others)
+                self._function(node, home, weight)
                 self._named(node, lambda value, name: self.walk(value, name, weight * 0.7))
             case ast.FunctionDef() | ast.Lambda():
                 body = node.body if isinstance(node.body, list) else [node.body]
@@ -116,6 +113,7 @@ class _Collector:
                     self._add(node, home, likely)
                 self._each(node.elts, home, weight)
             case _:
+                self._step(node, weight)
                 self._each(ast.iter_child_nodes(node), home, weight)
 
     def _stays(self, node: ast.AST) -> bool:
@@ -126,22 +124,29 @@ class _Collector:
             return isinstance(node.value, ast.Constant)
         return isinstance(node, ast.JoinedStr | ast.arguments)
 
-    def _is_step(self, node: ast.stmt) -> bool:
-        """Whether it changes something, has lines of its own, and binds and asserts nothing."""
+    def _step(self, node: ast.AST, weight: float) -> None:
+        """A statement that changes something, has lines of its own, and binds and asserts nothing.
+
+        It can be left out, or done again.
+        """
         match node:
             case ast.Expr(value=ast.Call() as call):
                 if raising(call, self.analysis.names) or last_name(call.func).startswith("assert"):
-                    return False
-            case ast.Assign(targets=[ast.Subscript() | ast.Attribute()]) | ast.AugAssign():
-                pass
+                    return
             case ast.Delete(targets=targets):
                 if any(isinstance(target, ast.Name) for target in targets):
-                    return False
+                    return
+            case ast.Assign(targets=[ast.Subscript() | ast.Attribute()]) | ast.AugAssign():
+                pass
             case _:
-                return False
+                return
         source = self.analysis.source
-        start = source.span(node)[0]
-        return not source.data[source.starts[node.lineno - 1] : start].strip()
+        if not source.data[source.starts[node.lineno - 1] : source.span(node)[0]].strip():
+            self._add(node, None, weight * _STEP)
+
+    def _function(self, node: ast.Name, home: str | None, weight: float) -> None:
+        if others := peers(node.id, self.analysis, self.function):
+            self._add(node, home, weight * _FUNCTION, others)
 
     def _each(self, nodes: Iterable[ast.AST | None], home: str | None, weight: float) -> None:
         for node in nodes:

@@ -17,7 +17,7 @@ from codegym.grading.observe.aiming import aim
 from codegym.grading.observe.changes import changed
 from codegym.grading.observe.choosing import Sight
 from codegym.grading.observe.recording import Pair, TestRecord
-from codegym.grading.observe.siblings import siblings
+from codegym.grading.observe.siblings import joined, siblings
 from codegym.grading.observe.text import read
 from codegym.types import Evidence, Sighting, TestOutcome, Value
 
@@ -240,8 +240,109 @@ def test_a_call_has_one_argument_more_or_less():
     source = read(b"accepts(f, 1, 2, key=3)\naccepts(f, 1, (2))\naccepts(f, *rest)\naccepts(f)\n")
     calls = [statement.value for statement in source.tree.body]
     found = {changed(calls[0], source, Random(seed)) for seed in range(20)}
-    assert found == {"accepts(f, 1, 2, 2, key=3)", "accepts(f, 1, key=3)"}
+    assert found == {"accepts(f, 1, 2, 2, key=3)", "accepts(f, 1, key=3)", "accepts(f, 1, 2)"}
     assert [changed(call, source, Random(0)) for call in calls[1:]] == [None, None, None]
+    (said,) = read(b"accepts(f, key=(3), other=4, **more)").tree.body
+    named = read(b"accepts(f, key=(3), other=4, **more)")
+    found = {changed(said.value, named, Random(seed)) for seed in range(20)}
+    assert found == {
+        "accepts(f, other=4, **more)", "accepts(f, key=(3), **more)", "accepts(f, key=(3), other=4)"
+    }  # fmt: skip
+
+
+STEPS = (
+    HEAD
+    + """
+def up(n):
+    return n + 1
+
+def down(n):
+    return n - 1
+
+def both(n, m):
+    return n + m
+
+def fixture_like(n=1):
+    return n
+
+def test_steps():
+    box = Box()
+    box.push(
+        "a"
+    )
+    box.items[0] = "b"
+    box.count = 1
+    box.count += 1
+    for item in "cd": box.push(item)
+    with box.quiet(): box.push("e")
+    del box.items[0]
+    assert len(box) == 81234
+
+def test_functions():
+    def twice(n):
+        return up(up(n))
+
+    assert double(fill, up, twice) == 81234
+    assert parse(both, fixture_like) == 81234
+    assert double(max, [4]) == 81234
+
+class TestUnit(unittest.TestCase):
+    def test_it(self):
+        mock = double(fill)
+        mock.assert_called()
+        self.assertRaises(Odd, half, Box)
+        self.assertEqual(mock, 81234)
+"""
+)
+
+
+def test_steps_are_left_out_or_taken_again():
+    turns = re.compile(r"^    for _cg_turn in range\((\d)\): (\S+)", re.M)
+    found = [turns.findall(text) for text in candidates(STEPS, "test_steps", 80)]
+    assert {turn for each in found for turn, _ in each} == {"0", "2", "3"}
+    steps = {"box.push(", "box.items[0]", "box.count", "del"}
+    assert {step for each in found for _, step in each} == steps
+    for text in candidates(STEPS, "test_steps", 80):
+        ast.parse(textwrap.dedent(text))
+        assert text.count("__cg__.saw(") == 1
+    assert not any(
+        "_cg_turn" in text for text in candidates(STEPS, "TestUnit::test_it", 40)
+    )  # what asserts is no step
+
+
+def test_steps_are_joined_once_each():
+    made = module(STEPS)
+    drawn = [
+        one
+        for one in siblings(made, "test_steps", Random(1), 80)
+        if len(one.edits) == 1 and "_cg_turn" in one.edits[0][2]
+    ]
+    found = joined(made, drawn, Random(0), 12)
+    assert found
+    for one in found:
+        places = [edit[:2] for edit in one.edits]
+        assert len(set(places)) == len(places)
+        ast.parse(made.shipped([site.id for site in made.sites], siblings=[one]))
+
+
+def test_functions_stand_for_others_that_take_as_much():
+    found = "\n".join(candidates(STEPS, "test_functions", 80))
+    called = set(re.findall(r"double\(fill, (\w+), (\w+)\)", found))
+    assert {one for one, _ in called} == {"up", "down", "twice"}
+    assert {other for _, other in called} == {"up", "down", "twice"}
+    assert set(re.findall(r"double\((\w+), \[", found)) == {"max", "min", "sum", "len"}
+    assert "both, fixture_like" in found
+    assert not re.search(r"parse\((?!both, fixture_like)", found)
+
+
+def test_steps_before_a_failing_line_are_tried_there():
+    made = module(STEPS)
+    (site,) = [site for site in made.sites if site.test == "test_steps"]
+    pairs = (Pair(site.id, Value("int", leaf=4)),)
+    start = Sight((), Evidence(observations={"t.py::test_steps": ()}))
+    aimed = aim([TestRecord("t.py::test_steps", pairs)], {site.id: site}, start)
+    drawn = siblings(made, "test_steps", Random(0), 40, "_again", aimed.weight)
+    assert sum("_cg_turn" in str(one.edits) for one in drawn) > len(drawn) / 2
 
 
 LITERALS = st.one_of(
