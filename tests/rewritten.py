@@ -114,4 +114,4 @@ def candidates(text: str, test: str, count: int = 8, seed: int = 1) -> list[str]
     made = module(text)
     function = next(part for part in made.tests() if part.name == test)
     found = siblings(made, test, Random(seed), count)
-    return [made.copy_of(function, one.name, one.edits) for one in found]
+    return [made.copy_of(function, one.name, one.edits, mirrored=one.mirrored) for one in found]

@@ -18,6 +18,7 @@ from codegym.grading.observe.text import Source
 MAX_TEXT_CHARS = 200
 # Tests that run other than once to their end, or whose failing is what is expected.
 _SET_APART = frozenset({"given", "fixture", "expectedFailure", "xfail", "yield_fixture"})
+_MUTUAL = frozenset({"==", "almost", "count_equal"})
 _LOOKS_AT_ITSELF = frozenset(
     {"getsource", "getsourcelines", "currentframe", "_getframe", "linecache", "f_lineno"}
 )
@@ -62,6 +63,7 @@ class Spot:
         expected: What it is held against; None where nothing is written.
         claim: What is claimed.
         assertion: The statement as a whole; None for what has to be raised.
+        mutual: Each side comes from code under test, and has to be what the other one is.
     """
 
     site: Site
@@ -71,6 +73,14 @@ class Spot:
     actual: ast.expr | None = None
     expected: ast.expr | None = None
     assertion: Assertion | None = None
+    mutual: bool = False
+
+    @property
+    def mirrored(self) -> Spot:
+        """Where each side is held against the other, the same with sides exchanged."""
+        if not self.mutual:
+            return self
+        return replace(self, actual=self.expected, expected=self.actual)
 
 
 class Analysis:
@@ -173,7 +183,10 @@ class Analysis:
                 if swapped and claim.right is not None:
                     actual, expected = claim.right, claim.left
                 site = self._site(function, claim.whole, claim, op, sides)
-                yield Spot(site, function, assertion.statement, claim, actual, expected, assertion)
+                mutual = left is right is Kind.CODE and op in _MUTUAL and expected is not None
+                yield Spot(
+                    site, function, assertion.statement, claim, actual, expected, assertion, mutual
+                )
 
     def _raised(self, function: Function) -> Iterator[Spot]:
         for form, statement, kind, sure in function.trail.raised.values():

@@ -25,6 +25,8 @@ class TestModule:
         analysis: What is known of its source; for this package.
         quiet: Edits that empty comments and docstrings.
         bare: What goes where every site is emitted; of copies.
+        mirrored: The same, of copies that emit the other side where both come from code under test;
+            None where there are no such sites.
     """
 
     __test__ = False  # not a pytest class
@@ -34,6 +36,7 @@ class TestModule:
     analysis: Analysis = field(repr=False, compare=False)
     quiet: tuple[Edit, ...] = field(repr=False, compare=False)
     bare: Removal = field(repr=False, compare=False)
+    mirrored: Removal | None = field(repr=False, compare=False)
     _bases: dict[frozenset[int], tuple[Edit, ...]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -102,6 +105,7 @@ class TestModule:
         name: str,
         edits: Sequence[Edit],
         observed: Collection[int] | None = None,
+        mirrored: bool = False,
     ) -> str:
         """A function's source under another name, its sites asserting nothing.
 
@@ -110,9 +114,12 @@ class TestModule:
             name: The copy's.
             edits: What else differs, in offsets of the module.
             observed: Sites that emit; None for all.
+            mirrored: Where both sides come from code under test, they emit the other one.
         """
         source, node = self.analysis.source, function.node
         spots = [spot for spot in self.analysis.spots if spot.function is function]
+        if mirrored:
+            spots = [spot.mirrored for spot in spots]
         first = min([node.lineno, *(part.lineno for part in node.decorator_list)])
         within = (source.starts[first - 1], source.span(node)[1])
 
@@ -121,11 +128,15 @@ class TestModule:
 
         inside = [
             edit
-            for edit in (*self.quiet, *self.bare.edits)
+            for edit in (*self.quiet, *self.removal(mirrored).edits)
             if within[0] <= edit[0] and edit[1] <= within[1]
         ]
         every = [*inside, *rewrite(source, spots, mode), *edits, _renamed(source, function, name)]
         return apply(source.data, every, within).decode()
+
+    def removal(self, mirrored: bool) -> Removal:
+        """What goes in a copy."""
+        return self.mirrored if mirrored and self.mirrored is not None else self.bare
 
     def tests(self) -> Iterator[Function]:
         """Functions that are tests."""
@@ -135,7 +146,9 @@ class TestModule:
         """Put a sibling at the end of the module, or of the class."""
         function = next(part for part in self.tests() if part.name == sibling.test)
         source = self.analysis.source
-        text = self.copy_of(function, sibling.name, sibling.edits, observed)
+        text = self.copy_of(
+            function, sibling.name, sibling.edits, observed, mirrored=sibling.mirrored
+        )
         place = source.span(function.scope[-1])[1] if function.scope else len(source.data)
         return place, place, f"\n\n{text}\n"
 
@@ -168,12 +181,14 @@ def _module(path: str, parsed: Source, packages: Collection[str]) -> TestModule:
     analysis = Analysis(path, parsed, packages)
     sealed = _sealed(analysis, frozenset(spot.site.id for spot in analysis.spots))
     sites = (spot.site for spot in analysis.spots)
+    mutual = any(spot.mutual for spot in analysis.spots)
     return TestModule(
         path,
         tuple(replace(site, sealed=site.id in sealed) for site in sites),
         analysis,
         tuple(_silence(parsed)),
         remove(analysis, analysis.spots),
+        remove(analysis, [spot.mirrored for spot in analysis.spots]) if mutual else None,
     )
 
 

@@ -12,6 +12,7 @@ from codegym.grading.observe.analysis import Function
 from codegym.grading.observe.changes import changed
 from codegym.grading.observe.inputs import Input, inputs
 from codegym.grading.observe.modules import TestModule
+from codegym.grading.observe.removal import Removal
 from codegym.grading.observe.sites import Sibling
 from codegym.grading.observe.text import Edit, Source, Span, apply
 
@@ -47,23 +48,35 @@ def siblings(
     test = next((part for part in module.tests() if part.name == function), None)
     if test is None or not any(spot.function is test for spot in module.analysis.spots):
         return []
-    groups = inputs(module.analysis, test, module.bare.dead)
-    if weigh is not None:
-        groups = [[replace(p, weight=p.weight * weigh(p)) for p in group] for group in groups]
+    choosers = list(_choosers(module, test, rng, weigh))
     free = _free_names(module, f"{test.node.name}{mark}", ())
-    seen: set[frozenset[Edit]] = {frozenset()}
+    seen: set[tuple[bool, frozenset[Edit]]] = set()
     found: list[Sibling] = []
-    chooser = _Chooser(groups, module, rng)
-    for _ in range(count * _TRIES if groups else 0):
+    for turn in range(count * _TRIES if choosers else 0):
+        mirrored, chooser = choosers[turn % len(choosers)]
         chosen = list(chooser.choose())
-        edits = _edits(module, test, chosen)
-        if frozenset(edits) in seen:
+        edits = _edits(module, test, chosen, module.removal(mirrored))
+        if not edits or (mirrored, frozenset(edits)) in seen:
             continue
-        seen.add(frozenset(edits))
-        found.append(Sibling(function, next(free), edits, _rows(part.row for part, _ in chosen)))
+        seen.add((mirrored, frozenset(edits)))
+        rows = _rows(part.row for part, _ in chosen)
+        found.append(Sibling(function, next(free), edits, rows, mirrored))
         if len(found) == count:
             break
     return found
+
+
+def _choosers(
+    module: TestModule, test: Function, rng: Random, weigh: Callable[[Input], float] | None
+) -> Iterator[tuple[bool, _Chooser]]:
+    """Of siblings as the test is, and where it holds both sides against each other, mirrored."""
+    mutual = any(spot.mutual for spot in module.analysis.spots if spot.function is test)
+    for mirrored in (False, True) if mutual else (False,):
+        groups = inputs(module.analysis, test, module.removal(mirrored).dead)
+        if weigh is not None:
+            groups = [[replace(p, weight=p.weight * weigh(p)) for p in group] for group in groups]
+        if groups:
+            yield mirrored, _Chooser(groups, module, rng)
 
 
 def joined(
@@ -79,11 +92,13 @@ def joined(
         mark: What is in all of their names.
     """
     found: list[Sibling] = []
-    seen = {frozenset(part.edits) for part in parts}
     if not parts:
         return found
-    name = parts[0].test.rpartition("::")[2]
-    free = _free_names(module, f"{name}{mark}", {part.name for part in parts})
+    name, taken = parts[0].test.rpartition("::")[2], {part.name for part in parts}
+    free = _free_names(module, f"{name}{mark}", taken)
+    mirrored = rng.choice(parts).mirrored
+    parts = [part for part in parts if part.mirrored == mirrored]
+    seen = {frozenset(part.edits) for part in parts}
     for number in range(2 * count):
         size = len(parts) if number % 2 else rng.randint(2, max(2, len(parts) // 2))
         edits: tuple[Edit, ...] = ()
@@ -96,7 +111,7 @@ def joined(
             seen.add(frozenset(edits))
             known = [each for each in rows if each is not None]
             all_known = frozenset().union(*known) if len(known) == len(rows) else None
-            found.append(Sibling(parts[0].test, next(free), edits, all_known))
+            found.append(Sibling(parts[0].test, next(free), edits, all_known, mirrored))
     return found
 
 
@@ -191,7 +206,7 @@ def _likewise(other: Input, part: Input, new: str) -> str | None:
 
 
 def _edits(
-    module: TestModule, test: Function, chosen: Iterable[tuple[Input, str]]
+    module: TestModule, test: Function, chosen: Iterable[tuple[Input, str]], removal: Removal
 ) -> tuple[Edit, ...]:
     """The changes as edits; a constant of the module is written out where the test names it."""
     source, analysis = module.analysis.source, module.analysis
@@ -211,7 +226,7 @@ def _edits(
         if value is None:
             continue
         unlike = {(start, end): text for start, end, text in reversed(changes)}
-        every = [*module.quiet, *module.bare.edits, *((*s, t) for s, t in unlike.items())]
+        every = [*module.quiet, *removal.edits, *((*s, t) for s, t in unlike.items())]
         span = source.span(value)
         inside = [edit for edit in every if span[0] <= edit[0] and edit[1] <= span[1]]
         text = apply(source.data, inside, span).decode()

@@ -52,12 +52,14 @@ class Sibling:
         name: Its function's name; its class is that of ``test``.
         edits: What differs: byte offsets in the original module, and new text.
         rows: Where only rows of tables differ: which, by a parameter that they give a value to.
+        mirrored: Where both sides come from code under test, it asks for the other one.
     """
 
     test: str
     name: str
     edits: tuple[tuple[int, int, str], ...]
     rows: frozenset[tuple[str, int]] | None = None
+    mirrored: bool = False
 
     @property
     def id(self) -> str:

@@ -71,16 +71,18 @@ def load_pool(data: bytes) -> Variants:
 def _plain_variant(variant: Variant) -> list[Any]:
     sibling = variant.sibling
     rows = None if sibling.rows is None else sorted(sibling.rows)
-    return [sibling.test, sibling.name, sibling.edits, rows, list(map(_plain_test, variant.tests))]
+    named = sibling.test, sibling.name, sibling.mirrored
+    return [*named, sibling.edits, rows, list(map(_plain_test, variant.tests))]
 
 
 def _variant(fields: Sequence[Any]) -> Variant:
-    test, name, edits, rows, tests = fields
+    test, name, mirrored, edits, rows, tests = fields
     sibling = Sibling(
         test,
         name,
         tuple((start, end, text) for start, end, text in edits),
         None if rows is None else frozenset((name, place) for name, place in rows),
+        mirrored,
     )
     return Variant(sibling, tuple(map(_test, tests)))
 

@@ -335,6 +335,42 @@ def test_functions_stand_for_others_that_take_as_much():
     assert not re.search(r"parse\((?!both, fixture_like)", found)
 
 
+MUTUAL = (
+    HEAD
+    + """
+def test_both():
+    first, second = [3, 4], [5, 6]
+    expected = 81234
+    assert double(first) == Box(*second)
+    assert double(7) == expected
+    assert double(8) != Box(second)
+
+class TestUnit(unittest.TestCase):
+    def test_it(self):
+        self.assertAlmostEqual(half(10), double(2.5), places=3)
+"""
+)
+
+
+def test_where_both_sides_come_from_code_under_test_siblings_ask_for_either_never_both():
+    for name, sides in (
+        ("test_both", ("double(first)", "Box(*second)")),
+        ("TestUnit::test_it", ("half(", "double(")),
+    ):
+        found = candidates(MUTUAL, name, 30)
+        asked = [tuple(side in text for side in sides) for text in found]
+        assert set(asked) == {(True, False), (False, True)}
+        assert not any("81234" in text or "assert" in text for text in found)
+        made = module(MUTUAL)
+        for one in siblings(made, name, Random(1), 30):
+            ast.parse(made.shipped([site.id for site in made.sites], siblings=[one]))
+    drawn = siblings(module(MUTUAL), "test_both", Random(1), 30)
+    for seed in range(4):
+        both = joined(module(MUTUAL), drawn, Random(seed), 8)
+        assert len({one.mirrored for one in both}) == 1
+        assert not {one.name for one in both} & {one.name for one in drawn}
+
+
 def test_steps_before_a_failing_line_are_tried_there():
     made = module(STEPS)
     (site,) = [site for site in made.sites if site.test == "test_steps"]
