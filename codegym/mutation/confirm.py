@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from codegym.errors import TaskError
 from codegym.grading.ready import Ready
@@ -22,8 +22,15 @@ from codegym.workspace.trees import gold_tree
 _PATIENCE, _GRACE_SEC = 5.0, 10.0
 #: Hashes are seeded otherwise than in the run of the whole suite.
 _HASH_SEED = 20_261
+#: For each core, so many sandboxes at most: they take memory.
+_MOST_WAITING = 3.0
 #: A suite that takes longer is cut down to the edit's own tests and the quickest of the others.
 _SUITE_SEC = 20.0
+
+
+def at_once(warmths: Iterable[Warmth], workers: int) -> int:
+    """How many to confirm at once to keep so many cores busy: where tests wait, others run."""
+    return round(workers * min([_MOST_WAITING, *(1 / one.busy for one in warmths)]))
 
 
 async def confirm(

@@ -12,6 +12,7 @@ from codegym.grading.setting import Setting
 from codegym.grading.trials import workers as cores
 from codegym.mutation.candidates import Candidate, draw
 from codegym.mutation.composites import SINGLE, Joining, Rounds
+from codegym.mutation.confirm import at_once
 from codegym.mutation.gathering import Gathering
 from codegym.mutation.operators import Operator
 from codegym.mutation.outset import Outset, outset
@@ -115,7 +116,8 @@ async def generate(
     stage, parts = (
         Stage(setting, one, found.warmths, kept, busy, progress) for one in (screen, screen.anew())
     )
-    trying = Trying(setting, screen, stage, kept, busy, gathering.unwanted)
+    cold = at_once(found.warmths.values(), busy)
+    trying = Trying(setting, screen, stage, kept, cold, gathering.unwanted)
     ground = joining.ground(environment, tree, files, baselines, seed)
     rounds = Rounds(trying, parts, ground, joining)
     progress.begin(f"tasks of {environment.name}", count)

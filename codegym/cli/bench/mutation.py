@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable
 from fnmatch import fnmatch
@@ -137,19 +138,22 @@ class MutationBench:
     async def _confirm(self, found: Outset, seen: list[Seen], warmth: Warmth) -> Figure:
         """One task in the cold stage, and three whole runs."""
         from codegym.grading.trials import run_on, together
-        from codegym.mutation.confirm import confirm
+        from codegym.mutation.confirm import at_once, confirm
+        from codegym.mutation.trial import Trial
 
         self._note("confirming tasks")
         baseline = found.baselines[0]
         failing = [one.candidate for one in seen if one.look is not None and one.look.failed]
         chosen = failing[: max(2 * self._workers, self._times // 2)]
-        began, held = time.perf_counter(), 0
-        for start in range(0, len(chosen), self._workers):
-            trials = await together(
-                confirm(self._setting, baseline, warmth, one, found.screen.tests_for(one)[1])
-                for one in chosen[start : start + self._workers]
-            )
-            held += sum(one.reason is None for one in trials)
+        free = asyncio.Semaphore(at_once([warmth], self._workers))
+
+        async def confirmed(one: Candidate) -> Trial:
+            async with free:
+                covering = found.screen.tests_for(one)[1]
+                return await confirm(self._setting, baseline, warmth, one, covering)
+
+        began = time.perf_counter()
+        held = sum(one.reason is None for one in await together(map(confirmed, chosen)))
         spent = _MS * (time.perf_counter() - began) / max(1, held)
         began = time.perf_counter()
         await together(run_on(self._setting, baseline.ready) for _ in range(3 * self._workers))

@@ -53,6 +53,12 @@ class Warmth:
         """Wall time of a test."""
         return self.cpu_sec.get(test, 0.0) + self.wait_sec.get(test, 0.0)
 
+    @property
+    def busy(self) -> float:
+        """What share of the suite's time a processor works for it; above 0."""
+        spent, waited = sum(self.cpu_sec.values()), sum(self.wait_sec.values())
+        return spent / (spent + waited) if spent else 1.0
+
     def making(self) -> Making:
         """What collects work for a session."""
         return Making(self.cpu_sec, self.wait_sec)
