@@ -100,7 +100,7 @@ async def _rollouts(setting: Staged, source: One, policy: Policy, repeats: int) 
         floors,
         target=1.4,
         what=f"{_EPISODES} episodes at once, each a reset of {RESET_SEC} s and {_CALLS} calls of "
-        f"{TOOL_SEC} s, played by a tiny model",
+        f"{TOOL_SEC} s, played by a tiny model that has said its call before",
         against="the same with actions that need no model",
     )
 

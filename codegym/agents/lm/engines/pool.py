@@ -165,7 +165,7 @@ class Pool:
     @property
     def lazy(self) -> bool:
         """Whether room that is not used costs no memory."""
-        return self.device.type == "cpu"
+        return bool(self.device.type == "cpu")
 
     def _zeros(self, *shape: int) -> Tensor:
         """Zeros, since what is masked is still multiplied by 0: it must be finite."""
@@ -189,16 +189,24 @@ class Pool:
             for kept in (layer.keys, layer.values):
                 kept[target, :, :tokens] = kept[source, :, :tokens]
 
-    def forward(self, rows: Sequence[int], ids: Sequence[Sequence[int]], at: Sequence[int]) -> Any:
+    def forward(
+        self,
+        rows: Sequence[int],
+        ids: Sequence[Sequence[int]],
+        at: Sequence[int],
+        wanted: Sequence[int],
+    ) -> Tensor:
         """Read tokens into rows.
 
         Args:
             rows: Rows, each once.
             ids: Tokens for each, at least one.
             at: How many tokens each row has already.
+            wanted: After how many of each row's last tokens logits are wanted.
 
         Returns:
-            Float32 logits after each row's last token, shape (batch, vocabulary).
+            Float32 logits of shape (batch, most wanted, vocabulary), each row's first wanted ones
+            first; what follows its last is of no meaning.
         """
         lengths = [len(each) for each in ids]
         most = max(lengths)
@@ -220,13 +228,15 @@ class Pool:
         for layer in self._layers:
             layer.step = step
         seen = torch.arange(width, device=self.device) <= positions[:, None, :, None]
-        last = torch.tensor([length - 1 for length in lengths], device=self.device)
-        keep, places = torch.unique(last, return_inverse=True)
+        firsts = [length - want for length, want in zip(lengths, wanted, strict=True)]
+        span = torch.arange(max(wanted), device=self.device)
+        places = (torch.tensor(firsts, device=self.device)[:, None] + span).clamp(max=most - 1)
+        keep, kept = torch.unique(places, return_inverse=True)
         limit = int(getattr(self._config, "max_position_embeddings", width)) - 1
         given = positions.clamp(max=max(limit, 0))
         logits = self._call(tokens, given, seen, keep)
-        places = places if self._narrow else last
-        return logits[torch.arange(len(lengths), device=self.device), places].float()
+        kept = kept if self._narrow else places
+        return logits[torch.arange(len(lengths), device=self.device)[:, None], kept].float()
 
     def _call(self, tokens: Tensor, positions: Tensor, seen: Tensor, keep: Tensor | int) -> Tensor:
         mask = seen

@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from codegym.agents.lm.engines.drafts import MOST, Heard, Own
 from codegym.agents.lm.engines.pool import Pool, rounded
 from codegym.errors import UnavailableError
 from codegym.types import SamplingParams, TokenTrace
@@ -30,6 +31,8 @@ class Request:
     def __post_init__(self) -> None:
         self._rng = np.random.default_rng(self.params.seed)
         self.ids = list(self.prompt)
+        self.own = Own(self.ids)
+        self.reach = MOST
 
     @property
     def most(self) -> int:
@@ -42,9 +45,17 @@ class Request:
 
     def add(self, token: int, logprob: float) -> None:
         """Append a token."""
+        self.own.grow()
         self.said.append(token)
         self.ids.append(token)
         self.logprobs.append(logprob)
+
+    def draft(self, heard: Heard, most: int) -> list[int]:
+        """Tokens that it may go on with, as many as seem worth reading."""
+        most = min(most, self.reach, self.params.max_tokens - len(self.said) - 1)
+        if most < 1:
+            return []
+        return self.own.draft(most) or heard.draft(self.own.last, most)
 
     def trace(self) -> TokenTrace:
         """What was generated."""

@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from codegym.agents.lm.engines.drafts import MOST, Heard
 from codegym.agents.lm.engines.pool import Pool
 from codegym.agents.lm.engines.sampling import draw
-from codegym.agents.lm.engines.slots import Request, Slots
-from codegym.errors import CodeGymError, UnavailableError, UsageError
+from codegym.agents.lm.engines.slots import Request, Slot, Slots
+from codegym.agents.lm.engines.trouble import first_line, is_memory, told
+from codegym.errors import UnavailableError, UsageError
 from codegym.types import SamplingParams, TokenTrace
 
 if TYPE_CHECKING:
@@ -29,6 +31,7 @@ _CHUNK = 512  # tokens of one sequence read at once
 _PASS_TOKENS = 8192  # tokens of all sequences read at once, about
 _CPU_BYTES = 1 << 30
 _GPU_SHARE = 0.3
+_DRAFTED_TOKENS = 256  # of all sequences, whose logits are there at once
 _STOP_TAIL = 16  # tokens looked at for stop strings, besides the string's own length
 
 _Job = tuple[Request, "asyncio.Future[TokenTrace]"]
@@ -49,6 +52,7 @@ class TransformersEngine:
 
     Attributes:
         note: What it had to do of its own accord (out of memory, say), or ``""``.
+        guessed_tokens: Tokens so far that took no pass of their own (see ``drafts``).
 
     Raises:
         UsageError: The model's attention is of a kind that it cannot cache.
@@ -64,7 +68,7 @@ class TransformersEngine:
         max_batch: int = 64,
         cache_bytes: int | None = None,
     ) -> None:
-        self.note = ""
+        self.note, self.guessed_tokens = "", 0
         self._model, self._tokenizer, self._version = model, tokenizer, version
         self._stop_ids = stop_ids | _ends(model, tokenizer)
         self._max_batch = max_batch
@@ -72,6 +76,7 @@ class TransformersEngine:
         self._pool = Pool(model)
         bound = _memory(model.device) if cache_bytes is None else cache_bytes
         self._slots = Slots(self._pool, bound, 2 * max_batch)
+        self._heard = Heard()
         self._arrived: list[_Job] = []
         self._waiting: list[_Job] = []
         self._jobs: dict[Request, asyncio.Future[TokenTrace]] = {}
@@ -217,7 +222,7 @@ class TransformersEngine:
         self._slots.clear()
         for _, future in [*self._arrived, *self._waiting, *self._jobs.items()]:
             if not future.done() and error is not None:
-                future.set_exception(_told(error))
+                future.set_exception(told(error))
             future.cancel()
         self._arrived, self._waiting, self._jobs, self._over = [], [], {}, []
 
@@ -243,7 +248,7 @@ class TransformersEngine:
             self._admit()
             self._advance()
         except RuntimeError as error:
-            if not _is_memory(error):
+            if not is_memory(error):
                 raise
             self._shrink(error)
 
@@ -275,22 +280,56 @@ class TransformersEngine:
                 self._forward(rows, most)
 
     def _forward(self, rows: Sequence[int], most: int) -> None:
-        """Read up to ``most`` tokens into each row; draw a token where all are read."""
+        """Read up to ``most`` tokens into each row; where all are read, a draft, and draw."""
         slots = [self._slots[row] for row in rows]
         ids = [slot.ids[slot.cached : slot.cached + most] for slot in slots]
-        logits = self._pool.forward(rows, ids, [slot.cached for slot in slots])
+        drafts = [self._draft(slot, len(rows)) if most == 1 else [] for slot in slots]
+        logits = self._pool.forward(
+            rows,
+            [read + draft for read, draft in zip(ids, drafts, strict=True)],
+            [slot.cached for slot in slots],
+            [1 + len(draft) for draft in drafts],
+        )
         for slot, read in zip(slots, ids, strict=True):
             slot.cached += len(read)
-        ready = [place for place, slot in enumerate(slots) if not slot.pending]
-        asked = {slots[place]: slots[place].request for place in ready}
-        drawing = {slot: request for slot, request in asked.items() if request is not None}
-        if not drawing:
-            return
-        self._draw(logits[torch.tensor(ready, device=logits.device)], list(drawing.values()))
-        for slot, request in drawing.items():
+        places = [place for place, slot in enumerate(slots) if not slot.pending]
+        for step in range(1 + max(map(len, drafts))):
+            places = self._drawn(logits, places, step, slots, drafts)
+
+    def _draft(self, slot: Slot, rows: int) -> list[int]:
+        if slot.request is None:
+            return []
+        return slot.request.draft(self._heard, max(1, _DRAFTED_TOKENS // rows))
+
+    def _drawn(
+        self,
+        logits: torch.Tensor,
+        places: Sequence[int],
+        step: int,
+        slots: Sequence[Slot],
+        drafts: Sequence[list[int]],
+    ) -> list[int]:
+        """Draw each one's next token; returns those whose draft had it, and that go on."""
+        drawing = [(place, slots[place].request) for place in places]
+        asked = [(place, request) for place, request in drawing if request is not None]
+        if not asked:
+            return []
+        chosen = torch.tensor([place for place, _ in asked], device=logits.device)
+        self._draw(logits[chosen, step], [request for _, request in asked])
+        right = []
+        for place, request in asked:
+            slot, draft = slots[place], drafts[place]
             if self._ended(request):
+                self._heard.hear(request.ids, len(request.said))
                 self._over.append((request, request.trace()))
                 slot.free()
+            elif step < len(draft) and draft[step] == request.said[-1]:
+                slot.cached += 1
+                self.guessed_tokens += 1
+                right.append(place)
+            elif draft:
+                request.reach = min(MOST, 2 * step + 1)
+        return right
 
     def _draw(self, logits: torch.Tensor, requests: Sequence[Request]) -> None:
         device = logits.device
@@ -320,7 +359,7 @@ class TransformersEngine:
         running = self._slots.clear()
         if self._max_batch == 1:
             raise UnavailableError(
-                f"out of memory on {self._pool.device} even for one sequence ({_line(error)})",
+                f"out of memory on {self._pool.device} even for one sequence ({first_line(error)})",
                 "Take smaller context_tokens, a smaller model, dtype=bfloat16, or less cache_mb",
             ) from error
         self._max_batch = max(1, len(running) // 2)
@@ -340,24 +379,3 @@ def _memory(device: torch.device) -> int:
         return _CPU_BYTES
     free, _ = torch.cuda.mem_get_info(device)
     return int(_GPU_SHARE * free)
-
-
-def _is_memory(error: Exception) -> bool:
-    if isinstance(error, CodeGymError):
-        return False
-    return isinstance(error, torch.OutOfMemoryError) or "alloc" in str(error).lower()
-
-
-def _line(error: BaseException) -> str:
-    return " ".join(str(error).split())[:200]
-
-
-def _told(error: BaseException) -> CodeGymError:
-    if isinstance(error, CodeGymError):
-        return error
-    made = UnavailableError(
-        f"generation failed: {type(error).__name__}: {_line(error)}",
-        "Set CODEGYM_TRACEBACK=1 to see where",
-    )
-    made.__cause__ = error
-    return made
