@@ -39,6 +39,11 @@ def _note(site, role, value):
     return value
 def saw(site, value): return _note(site, "a", value)
 def meant(site, value): return _note(site, "e", value)
+def rows(size, make):
+    try:
+        made = list(make())
+        return made if size is None or all(len(getattr(row, "values", row)) == size for row in made) else []
+    except Exception: return []
 class raises:
     def __init__(self, site, context, expected, match=None):
         self.site, self.context, self.expected = site, context, (expected, match)

@@ -215,6 +215,20 @@ def stored(target: ast.AST) -> Iterator[str]:
             yield part.id
 
 
+def defined(scope: ast.ClassDef) -> set[str]:
+    """Names that a class's own statements bind, but for those of branches and loops."""
+    found: set[str] = set()
+    for part in scope.body:
+        match part:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                found.add(name)
+            case ast.ClassDef(name=name):
+                found.add(name)
+            case ast.Assign() | ast.AnnAssign():
+                found |= set(stored(part))
+    return found
+
+
 def _arguments(args: ast.arguments) -> list[ast.arg]:
     extra = [part for part in (args.vararg, args.kwarg) if part is not None]
     return [*args.posonlyargs, *args.args, *args.kwonlyargs, *extra]

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from codegym.grading.observe.analysis import Analysis, Function, Spot
+from codegym.grading.observe.kinds import defined, reads
 from codegym.grading.observe.removal import Removal, remove
-from codegym.grading.observe.rewriting import IMPORT, Mode, invert, rewrite
+from codegym.grading.observe.rewriting import IMPORT, NAME, Mode, invert, rewrite
 from codegym.grading.observe.sites import Sibling, Site
 from codegym.grading.observe.text import Edit, Source, apply, read
 
@@ -131,7 +132,8 @@ class TestModule:
             for edit in (*self.quiet, *self.removal(mirrored).edits)
             if within[0] <= edit[0] and edit[1] <= within[1]
         ]
-        every = [*inside, *rewrite(source, spots, mode), *edits, _renamed(source, function, name)]
+        changes = [*rewrite(source, spots, mode), *edits, *_guards(source, function)]
+        every = [*inside, *changes, _renamed(source, function, name)]
         return apply(source.data, every, within).decode()
 
     def removal(self, mirrored: bool) -> Removal:
@@ -197,6 +199,18 @@ def _renamed(source: Source, function: Function, name: str) -> Edit:
     found = re.compile(rb"def\s+").search(source.data, start)
     at = found.end() if found else start
     return at, at + len(function.node.name.encode()), name
+
+
+def _guards(source: Source, function: Function) -> Iterator[Edit]:
+    """Cases that cannot be made are none: the module, and all other copies in it, must not fail."""
+    own = {name for part in function.scope for name in defined(part)}
+    for table in function.tables[: len(function.tables) - function.shared]:
+        # What a class names is not seen in a function there.
+        given = ", ".join(f"{name}={name}" for name in sorted(own & reads(table.rows)))
+        start, end = source.span(table.rows)
+        size = len(table.names) if table.rowed else None
+        yield start, start, f"{NAME}.rows({size}, lambda {given}: "
+        yield end, end, ")"
 
 
 def _emitted(analysis: Analysis, observed: frozenset[int]) -> list[Spot]:

@@ -18,6 +18,7 @@ from codegym.grading.observe.changes import changed
 from codegym.grading.observe.choosing import Sight
 from codegym.grading.observe.recording import Pair, TestRecord
 from codegym.grading.observe.siblings import joined, siblings
+from codegym.grading.observe.sites import Sibling
 from codegym.grading.observe.text import read
 from codegym.types import Evidence, Sighting, TestOutcome, Value
 
@@ -182,6 +183,49 @@ def test_where_rows_are_not_known_any_may_differ(name):
     assert found
     assert {one.rows for one in found} == {None}
     assert found[0].differs("t.py::test_twice{n=0,wanted=0}")
+
+
+UNMADE = (
+    HEAD
+    + """
+PARTS = [(6, 2), (9, 3)]
+
+@pytest.mark.parametrize("n, wanted", [(6 / 3, 4), (8 / 4, 4)])
+def test_shares(n, wanted):
+    assert double(n) == wanted
+
+@pytest.mark.parametrize("whole, part", PARTS, ids=["two", "three"])
+def test_named(whole, part):
+    assert double(whole / part) != whole
+
+class TestRows:
+    some = [1, 2]
+
+    @pytest.mark.parametrize("n, wanted", [(n, 3) for n in some])
+    def test_own(self, n, wanted):
+        assert double(n) != wanted
+"""
+)
+
+
+def test_cases_that_cannot_be_made_fail_no_other_test(tmp_path):
+    made = module(UNMADE)
+    names = ("test_shares", "test_named", "TestRows::test_own")
+    added = [one for name in names for one in siblings(made, name, Random(1), 4)]
+    (shares,) = [one for one in made.analysis.functions if one.name == "test_shares"]
+    (four,) = [n for n in ast.walk(shares.tables[0].rows) if getattr(n, "value", 0) == 3]
+    edit = (*made.analysis.source.span(four), "0")
+    bad = Sibling("test_shares", "test_shares_bad", (edit,))
+    text = made.shipped([site.id for site in made.sites], siblings=[bad, *added])
+    outcomes, _ = run({"test_it.py": text}, tmp_path)
+    ran = {}
+    for name, outcome in outcomes["test_it.py"].items():
+        ran.setdefault(re.sub(r"\[.*\]", "", name), set()).add(outcome)
+    assert all("PASSED" in ran[name] for name in names)
+    assert all(
+        any("PASSED" in ran.get(one.id, ()) for one in added if one.test == name) for name in names
+    )
+    assert "PASSED" not in ran.get(bad.id, set())
 
 
 def test_texts_that_hold_a_text_change_with_it():

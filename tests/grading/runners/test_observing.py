@@ -70,6 +70,20 @@ def test_it_is_an_observing_runner():
     assert one.evidence(b"junk\n\xff") == Evidence()
 
 
+def test_cases_of_copies_are_made_or_are_none(tmp_path):
+    text = """
+    def test_it():
+        some = [(1, 2), pytest.param(3, 4, id="x")]
+        __cg__.saw(1, __cg__.rows(2, lambda: some) == some)
+        __cg__.saw(2, __cg__.rows(2, lambda: [*some, (5,)]))
+        __cg__.saw(3, __cg__.rows(None, lambda: range(2)))
+        __cg__.saw(4, __cg__.rows(1, lambda: 1 / 0))
+        __cg__.saw(5, __cg__.rows(1, lambda: [6]))
+    """
+    run = observe(tmp_path, text)
+    assert [value for *_, value in run.seen()] == [see(one) for one in (True, [], [0, 1], [], [])]
+
+
 def test_what_is_seen_is_reported_in_order_and_given_back(tmp_path):
     text = """
     def test_it():
@@ -264,7 +278,7 @@ def test_the_workspace_shadows_nothing_and_finds_only_the_observer(tmp_path):
     assert [value for *_, value in run.seen()] == [
         see(["_cg_observer"]),
         see(True),
-        see(["meant", "raised", "raises", "saw"]),
+        see(["meant", "raised", "raises", "rows", "saw"]),
     ]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from types import ModuleType, TracebackType
 from typing import TYPE_CHECKING, Any
@@ -27,6 +27,7 @@ MAX_CHARS = 32 << 20
 NODE_CHARS = 32  # of a sighting, besides its value
 
 _write, _dumps, _pid = os.write, json.JSONEncoder().encode, os.getpid
+_CASE = type(pytest.param())
 # These say how a test ends, so no assertion is about them.
 _ENDINGS = (pytest.skip.Exception, pytest.fail.Exception, pytest.exit.Exception)
 
@@ -85,10 +86,19 @@ class Observer:
         """A context that catches what its body raises, and says what it was, or None."""
         return Caught(lambda raised: self._raised(site, raised))
 
+    def rows(self, size: int | None, make: Callable[[], Iterable[Any]]) -> list[Any]:
+        """The cases of a copy of a test; none where they cannot be made, or have another size."""
+        with contextlib.suppress(Exception):
+            made = list(make())
+            cells = (row.values if isinstance(row, _CASE) else row for row in made)
+            if size is None or all(len(row) == size for row in cells):
+                return made
+        return []
+
     def face(self) -> ModuleType:
         """What tests import."""
         module = ModuleType("_cg_observer")
-        for name in ("saw", "meant", "raises", "raised"):
+        for name in ("saw", "meant", "raises", "raised", "rows"):
             setattr(module, name, getattr(self, name))
         return module
 
