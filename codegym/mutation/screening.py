@@ -124,7 +124,8 @@ def _pressed(data: bytes) -> bytes:
 
 
 def effect_of(candidate: Candidate, failing: Iterable[str]) -> str:
-    """What makes two tasks the same to a solver: the functions, and the tests that fail."""
-    places = "\0".join(f"{path}\0{function}" for path, function in candidate.functions)
+    """What makes two tasks the same to a solver: the statements, and the tests that fail."""
+    found = {(one.path, lines_of(one.source, one.edit)) for one in candidate.spots}
+    places = "\0".join(f"{path}\0{lines}" for path, lines in sorted(found, key=repr))
     parts = "\0".join((places, candidate.kind, *sorted(failing)))
     return hashlib.sha256(parts.encode("utf-8", "surrogateescape")).hexdigest()[:16]

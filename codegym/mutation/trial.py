@@ -53,7 +53,7 @@ REASONS: Mapping[Reason, str] = {
     "unstable": "the tests do not end alike every time",
     "leak": "the task cannot be prepared without giving its answer away",
     "unsolvable": "its patch does not bring back the repository whose tests pass",
-    "same_effect": "another task in the same function fails the same tests",
+    "same_effect": "another task in the same statement fails the same tests",
     "enough": "there are enough tasks of that operator in that function",
     "not_harder": "together the edits are noticed by as many tests as one of them alone",
     "not_needed": "one of the edits may stay, or goes unnoticed beside the others",

@@ -89,8 +89,9 @@ def test_a_feature_that_stands_elsewhere_too():
     assert fault(made(b"one * 2", b"one * 3"), copy=SOURCE) == [None]
 
 
-def test_one_effect_in_two_functions_is_two():
+def test_one_effect_in_two_statements_is_two():
     one = made(b"one * 2", b"one * 3")
-    assert effect_of(one, "e") == effect_of(made(b"total = 0", b"total = 1"), "e")
+    assert effect_of(one, "e") == effect_of(made(b"* 2", b"/ 2"), "e")
+    assert effect_of(one, "e") != effect_of(made(b"total = 0", b"total = 1"), "e")
     assert effect_of(one, "e") != effect_of(one, "other")
     assert effect_of(one, "e") != effect_of(made(b"1", b"2", source=b"x = 1\n", path="g.py"), "e")
