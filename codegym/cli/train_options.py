@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -61,12 +62,35 @@ def tell(out: Path, taken: int, *, as_object: bool) -> None:
     """Print what came of a training."""
     if as_object:
         print_json(as_json(out, taken))
-    else:
-        console().print(f"{taken} steps; the model is hf:{out}", soft_wrap=True)
+        return
+    console().print(f"{taken} steps; the model is hf:{out}", soft_wrap=True)
+    if graded := gradings(out):
+        console().print(
+            f"{graded['unique']} gradings, {graded['hits']} more from memory; {graded['again']} of "
+            f"what was known graded again, {graded['differences']} with another score",
+            style="bold red" if graded["differences"] else "dim",
+            soft_wrap=True,
+        )
 
 
 def as_json(out: Path, taken: int) -> dict[str, Any]:
     """What ``--json`` prints: the folder, its steps, and what the last one measured."""
     from codegym.training.metrics import read_metrics
 
-    return {"out": out, "policy": f"hf:{out}", "steps": taken, "last": read_metrics(out)[-1]}
+    last = read_metrics(out)[-1]
+    told = {"out": out, "policy": f"hf:{out}", "steps": taken, "last": last}
+    graded = gradings(out)
+    return told | ({"gradings": graded} if graded else {})
+
+
+def gradings(out: Path) -> dict[str, int]:
+    """What was graded in all steps, where a memo was kept; else nothing."""
+    from codegym.training.metrics import read_metrics
+
+    total: Counter[str] = Counter()
+    for values in read_metrics(out):
+        for name, value in values.items():
+            part, _, key = name.partition("/")
+            if part == "graded":
+                total[key] += int(value)
+    return dict(total)

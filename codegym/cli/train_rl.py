@@ -43,6 +43,9 @@ def rl(
     device: given.Device = "auto",
     seed: given.Seed = 0,
     save_every: given.SaveEvery = 10,
+    memo: Annotated[
+        bool, typer.Option("--memo/--no-memo", help="Whether grades are remembered.")
+    ] = False,
     workers: Annotated[int, typer.Option("--workers", "-w", min=1, help="Episodes at once.")] = 16,
     sandbox: Sandbox = "auto",
     ray: RayAddress = None,
@@ -54,7 +57,9 @@ def rl(
 ) -> None:
     """Train by rewards: episodes in sandboxes, real grades, a step; again.
 
-    Give the same command again to go on where it was stopped, however it was stopped.
+    Give the same command again to go on where it was stopped, however it was stopped. With --memo,
+    work that was graded before is not graded again, but for a twentieth of it; the exit status is 1
+    where a grade was not the same the second time.
     """
     given.require_train()
     from codegym.training.session import Budget
@@ -74,6 +79,7 @@ def rl(
         lora=lora,
         device=device,
         seed=seed,
+        memo=memo,
         workers=workers,
         sandbox=sandbox,
         options=given.episode(parts, env, tools, max_steps=max_steps, max_output_chars=4000),
@@ -82,6 +88,8 @@ def rl(
 
     taken = _watched(config, ray, ray_actors)
     given.tell(out, taken, as_object=json)
+    if given.gradings(out).get("differences"):
+        raise typer.Exit(1)
 
 
 def _watched(config: RlConfig, ray: str | None, ray_actors: int) -> int:

@@ -11,8 +11,9 @@ from typing import Protocol, runtime_checkable
 from codegym.envs.checkpoint import Checkpoint
 from codegym.envs.episode import Episode
 from codegym.envs.kinds import present
+from codegym.envs.marking import Marker, Remembering
 from codegym.envs.options import EpisodeOptions
-from codegym.errors import TaskError
+from codegym.errors import TaskError, UsageError
 from codegym.grading.setting import Setting
 from codegym.network.ways import Keeping
 from codegym.types import (
@@ -110,13 +111,33 @@ def stage_of(place: Setting | Stage) -> Stage:
 
 @asynccontextmanager
 async def open_stage(
-    sandbox: str, note: Callable[[str], None], stage: Stage | None = None
+    sandbox: str,
+    note: Callable[[str], None],
+    stage: Stage | None = None,
+    marker: Marker | None = None,
 ) -> AsyncIterator[Stage]:
-    """The stage that is given, which its owner closes; else one over a setting, closed here."""
+    """The stage that is given, which its owner closes; else one over a setting, closed here.
+
+    Args:
+        sandbox: Name of a sandbox backend.
+        note: Told what takes time.
+        stage: The one that is given.
+        marker: Remembers this process's grades.
+
+    Raises:
+        UsageError: A marker is given with a stage, whose grades are not of this process.
+    """
     if stage is not None:
+        if marker is not None:
+            raise UsageError("a memo of grades is for sandboxes of this process alone")
         yield stage
         return
-    setting = Setting.on(sandbox, progress=note)
+    setting: Setting
+    if marker is None:
+        setting = Setting.on(sandbox, progress=note)
+    else:
+        setting = Remembering.on(sandbox, progress=note)
+        setting.marker = marker
     try:
         yield Here(setting)
     finally:

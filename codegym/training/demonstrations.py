@@ -1,13 +1,16 @@
 """Demonstrations: what someone who knew the fault would have done, played in real sandboxes.
 
 A generated task's solution is the inverse of the mutation. It is shown as a person would do it:
-look at the place, put it right with one exact replacement, run the tests, submit.
+look at the place (at a short file: all of it), put it right with one exact replacement, run the
+tests, submit.
 """
 
 from __future__ import annotations
 
 import asyncio
 import difflib
+import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -18,6 +21,7 @@ from codegym.types import Action, File, History, Task, TaskSource, Tree, call
 from codegym.workspace.trees import trees_of
 
 _AROUND = 6
+_TOKEN = re.compile(r"\w+|\s+|[^\w\s]+")
 
 
 @dataclass
@@ -27,17 +31,20 @@ class Demonstrator:
     Attributes:
         tests: Whether the tests are run on the repaired code.
         around: Lines that are viewed before and after each place.
+        words: Whether replacements are of the fewest words that say which, and not of whole lines:
+            a tiny model has less to copy.
     """
 
     tests: bool = True
     around: int = _AROUND
+    words: bool = False
     _source: TaskSource | None = field(init=False, default=None)
     _scripts: dict[str, tuple[str, ...]] = field(init=False, default_factory=dict)
 
     @property
     def version(self) -> str:
         """Of what is shown."""
-        return f"1-{self.tests}-{self.around}"
+        return f"2-{self.tests}-{self.around}-{self.words}"
 
     def reveal(self, source: TaskSource) -> None:
         """Note where the answers are."""
@@ -49,13 +56,16 @@ class Demonstrator:
             raise UsageError("a demonstrator must be shown the tasks first (`reveal`)")
         if history.task_id not in self._scripts:
             task = self._source.get(history.task_id)
-            script = await asyncio.to_thread(demonstration, task, self.tests, self.around)
-            self._scripts[history.task_id] = script
+            self._scripts[history.task_id] = await asyncio.to_thread(
+                demonstration, task, self.tests, self.around, self.words
+            )
         script = self._scripts[history.task_id]
         return Action(script[min(len(history.turns), len(script) - 1)])
 
 
-def demonstration(task: Task, tests: bool = True, around: int = _AROUND) -> tuple[str, ...]:
+def demonstration(
+    task: Task, tests: bool = True, around: int = _AROUND, words: bool = False
+) -> tuple[str, ...]:
     """The actions that show how a task is solved; ``submit`` is the last.
 
     Raises:
@@ -64,25 +74,28 @@ def demonstration(task: Task, tests: bool = True, around: int = _AROUND) -> tupl
     _, graded, gold = trees_of(task, environment(task.environment))
     if graded.keys() != gold.keys():  # files come and go: no replacement will do
         return tuple(solution(task))
-    steps = list(_repairs(graded, gold, around))
+    steps = list(_repairs(graded, gold, around, words))
     if tests:
         steps.append(call("run_tests"))
     return (*steps, call("submit"))
 
 
-def _repairs(old: Tree, new: Tree, around: int) -> Iterator[str]:
+def _repairs(old: Tree, new: Tree, around: int, words: bool) -> Iterator[str]:
     for path in sorted(new):
         if old[path] == new[path]:
             continue
         before, after = _lines(old[path]), _lines(new[path])
-        shift = 0
+        shift, seen = 0, len(before) <= 2 * around
+        if seen:
+            yield call("view", path=path)
         for first, last, lines in _changes(before, after):
-            at = first + shift
-            start, end = max(1, at + 1 - around), min(len(before), at + (last - first) + around)
-            yield call("view", path=path, start_line=start, end_line=max(start, end))
-            old_text, new_text = _unique(before, at, at + last - first, lines)
+            at, end = first + shift, last + shift
+            if not seen:
+                top, bottom = max(1, at + 1 - around), min(len(before), end + around)
+                yield call("view", path=path, start_line=top, end_line=max(top, bottom))
+            old_text, new_text = (_few_words if words else _unique)(before, at, end, lines)
             yield call("edit", path=path, old=old_text, new=new_text)
-            before[at : at + last - first] = lines
+            before[at:end] = lines
             shift += len(lines) - (last - first)
 
 
@@ -107,6 +120,38 @@ def _unique(before: list[str], first: int, last: int, lines: list[str]) -> tuple
             lines = [before[first], *lines]
         else:
             return old, "".join(lines)
+
+
+def _few_words(before: list[str], first: int, last: int, lines: list[str]) -> tuple[str, str]:
+    """A replacement of whole words, as many around the difference as make the old text occur once.
+
+    The words to the left come first, and none beyond a line's beginning unless it must be.
+    """
+    text, new = "".join(before), "".join(lines)
+    start = len("".join(before[:first]))
+    end = start + len("".join(before[first:last]))
+    same = _alike(text[start:end], new)
+    tail = min(_alike(text[start:end][::-1], new[::-1]), min(end - start, len(new)) - same)
+    bounds = [0, *(found.end() for found in _TOKEN.finditer(text))]
+    left = bisect_right(bounds, start + same) - 1
+    right = bisect_left(bounds, end - tail)
+    while True:
+        a, b = bounds[left], bounds[right]
+        old = text[a:b]
+        if old and _occurrences(text, old) == 1:
+            middle = new[same : len(new) - tail]
+            return old, text[a : start + same] + middle + text[end - tail : b]
+        inside = left > 0 and "\n" not in text[bounds[left - 1] : a]
+        if inside or right == len(bounds) - 1:
+            left -= 1
+        else:
+            right += 1
+
+
+def _alike(one: str, other: str) -> int:
+    """How many characters two texts begin with alike."""
+    pairs = zip(one, other, strict=False)
+    return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
 
 
 def _occurrences(text: str, piece: str) -> int:

@@ -11,7 +11,7 @@ import time
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager, nullcontext
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +24,13 @@ from codegym.agents.lm.renderer import Renderer
 from codegym.agents.load import closing, load_policy
 from codegym.curriculum import Curriculum, load_spec
 from codegym.envs.kinds import choose_rows
+from codegym.envs.marking import Marker, Tally
 from codegym.envs.options import EpisodeOptions
 from codegym.envs.rollouts import Rollouts
 from codegym.envs.stage import Stage, open_stage
 from codegym.errors import UnavailableError, UsageError
 from codegym.registration import kind_of, resolve
+from codegym.store.memo import ScoreMemo
 from codegym.training.checkpoint import Checkpoints
 from codegym.training.experience import gather
 from codegym.training.feedback import Feedback, Lesson, lesson
@@ -58,6 +60,8 @@ class RlConfig:
         judge: A policy that is asked for hints besides the rules (``chat:MODEL``), or ``""``.
         max_tokens: Most tokens of an action.
         lora: Rank of adapters; 0: all weights are trained.
+        memo: Whether grades are remembered, by task, work and image: ``grades.sqlite``. A twentieth
+            of what is known is graded again all the same.
         workers: Episodes at once. They may change when it is gone on with, as may ``budget``.
         options: How episodes are played.
     """
@@ -77,13 +81,14 @@ class RlConfig:
     lora: int = 0
     device: str = "auto"
     seed: int = 0
+    memo: bool = False
     workers: int = 8
     sandbox: str = "auto"
     options: EpisodeOptions = field(default_factory=EpisodeOptions)
 
     def pins(self, source: TaskSource) -> dict[str, str]:
         """What makes it this training and no other."""
-        free = {"out", "budget", "workers", "device", "sandbox"}
+        free = {"out", "budget", "memo", "workers", "device", "sandbox"}
         given = {f.name: str(getattr(self, f.name)) for f in fields(self) if f.name not in free}
         digests = {"tasks_digest": source.digest, "init_digest": digest_of(Path(self.init))}
         return {"training": "rl", **given, **digests}
@@ -113,6 +118,7 @@ async def train_rl(
     watcher = watcher or Watcher()
     if config.samples < 2:
         raise UsageError(f"samples: a group needs at least 2 episodes, got {config.samples}")
+    marker = _marker(config)
     source = choose_rows(_source(config), kind_of(config.env_id))
     with Checkpoints(config.out, config.pins(source)) as folder:
         outcomes = config.out / _OUTCOMES
@@ -129,14 +135,14 @@ async def train_rl(
                 shutil.copy(outcomes, draft / "outcomes" / _OUTCOMES)
             return {"teacher": improver.teacher.state() if improver.teacher else []}
 
-        async with open_stage(config.sandbox, watcher.note, stage) as place:
+        async with open_stage(config.sandbox, watcher.note, stage, marker) as place:
             with Session(folder, learner, config.budget, watcher, also) as session:
                 if improver.teacher is not None:
                     improver.teacher.restore(session.state.get("teacher", []))
                 steps = _Steps(config, source, place, improver, model, tokenizer, judge, watcher)
                 async with steps.playing():
                     while session.goes_on and (values := await steps.take(session.number)):
-                        session.done(values)
+                        session.done({**values, **_graded(marker)})
                 return session.number
 
 
@@ -283,6 +289,26 @@ def _source(config: RlConfig) -> TaskSource:
     if scheme != "curriculum":
         return resolve(config.tasks)
     return Curriculum(replace(load_spec(name), state=config.out.absolute() / _OUTCOMES))
+
+
+def _marker(config: RlConfig) -> Marker | None:
+    """What remembers grades, of which it knows the score alone."""
+    if not config.memo:
+        return None
+    if config.options.reward != "solved" or config.feedback is not None:
+        raise UsageError(
+            "a memo remembers whether work solves its task and nothing else: it goes with "
+            "--set episode.reward=solved and --feedback off"
+        )
+    return Marker(ScoreMemo(config.out / "grades.sqlite"), config.seed)
+
+
+def _graded(marker: Marker | None) -> dict[str, float]:
+    """What was graded since the last step: see ``Tally``."""
+    if marker is None:
+        return {}
+    tally, marker.tally = marker.tally, Tally()
+    return {f"graded/{name}": float(count) for name, count in asdict(tally).items()}
 
 
 def _put_back(checkpoint: Path | None, outcomes: Path) -> None:

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from codegym.agents.edits.context import WIDTH
 from codegym.envs.gym_env import choose, task_id_of
+from codegym.envs.marking import Marker
 from codegym.envs.session import Session
 from codegym.errors import SandboxError, TaskError, UsageError
 from codegym.integrations.sb3.board import Board, Boards, Observed, observed
-from codegym.integrations.sb3.marking import Marker
 from codegym.registration import resolve
 from codegym.store.memo import ScoreMemo
 from codegym.types import EpisodeResult, Grade, Observation, Task, TaskSource, Trajectory

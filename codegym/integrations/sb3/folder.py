@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from codegym.envs.marking import Tally
 from codegym.errors import DataError, UsageError
-from codegym.integrations.sb3.marking import Tally
 from codegym.store import replacing
 
 _PINS = "train.json"

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from codegym.agents.edits.prior import Prior
+from codegym.envs.marking import Marker
 from codegym.integrations.sb3.board import Board, Boards, Observed
 from codegym.integrations.sb3.env import CandidateEdits, Mask
-from codegym.integrations.sb3.marking import Marker
 from codegym.runs.summary import wilson
 from codegym.types import TaskSource
 

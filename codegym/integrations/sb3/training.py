@@ -15,13 +15,13 @@ from stable_baselines3.common.callbacks import BaseCallback
 
 from codegym.agents.edits.prior import Prior, is_answer
 from codegym.envs.kinds import Narrowable, choose_rows
+from codegym.envs.marking import Marker
 from codegym.envs.session import Session
 from codegym.errors import SandboxError, TaskError, UsageError
 from codegym.integrations.sb3.algorithms import algorithm, make_model
 from codegym.integrations.sb3.board import Boards
 from codegym.integrations.sb3.envs import TogetherVecEnv
 from codegym.integrations.sb3.folder import Progress, TrainFolder
-from codegym.integrations.sb3.marking import Marker
 from codegym.integrations.sb3.playing import Choose, Field, at_random, by_model, by_prior, solving
 from codegym.integrations.sb3.splitting import Split, split
 from codegym.registration import resolve

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from codegym.envs.marking import AGAIN, Marker, drawn, key_of
 from codegym.envs.session import Session
 from codegym.errors import SandboxError
-from codegym.integrations.sb3.marking import AGAIN, Marker, drawn, key_of
 from codegym.store.memo import ScoreMemo
 from codegym.types import Change, Grade, Manifest
 

@@ -7,11 +7,11 @@ import sys
 import pytest
 
 from codegym.agents import load_policy
+from codegym.envs.marking import Marker
 from codegym.envs.options import EpisodeOptions
 from codegym.envs.rollouts import Rollouts
 from codegym.grading.setting import Setting
 from codegym.integrations.sb3.board import Boards
-from codegym.integrations.sb3.marking import Marker
 from codegym.registration import resolve
 from codegym.store.memo import ScoreMemo
 

@@ -5,18 +5,21 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-from dataclasses import asdict, astuple, dataclass
+from collections.abc import Awaitable, Callable
+from dataclasses import asdict, astuple, dataclass, replace
 from typing import Final
 
 from codegym.envs.boxes import persistently
 from codegym.grading.ready import Ready
 from codegym.grading.setting import Setting
+from codegym.grading.trace import scan
 from codegym.store.memo import ScoreMemo
-from codegym.types import Manifest
+from codegym.types import Grade, Manifest, Trajectory
 from codegym.version import __version__
 
 #: This share of what is known is graded again all the same.
 AGAIN: Final = 0.05
+_REMEMBERED: Final = "The same work was graded before."
 
 
 @dataclass
@@ -51,45 +54,59 @@ class Marker:
         self.tally = Tally()
         self._memo, self._seed = memo, seed
         self._asked: dict[str, int] = {}
-        self._running: dict[str, asyncio.Future[float]] = {}
+        self._running: dict[str, asyncio.Future[Grade]] = {}
 
     async def score(self, setting: Setting, ready: Ready, work: Manifest) -> float:
         """The score of a policy's work, 1.0 where it solves the task, else 0.0.
 
-        Who asks for what is being graded at the moment waits for that.
-
         Raises:
             SandboxError: In several attempts. ``TaskError``: the task is broken.
         """
+
+        def cold() -> Awaitable[Grade]:
+            return persistently(lambda: setting.grade(ready, work))
+
+        return (await self.grade(cold, ready, work)).score
+
+    async def grade(
+        self, cold: Callable[[], Awaitable[Grade]], ready: Ready, work: Manifest
+    ) -> Grade:
+        """The grade of a policy's work; one that was known has nothing but its score.
+
+        Who asks for what is being graded at the moment waits for that.
+
+        Args:
+            cold: Grades it in a sandbox; what it raises is raised.
+            ready: The task.
+            work: What the policy left.
+        """
         if self._memo is None:
             self.tally.unique += 1
-            return await _cold(setting, ready, work)
+            return await cold()
         key = key_of(ready, work)
         if key in self._running:
             self.tally.hits += 1
             return await asyncio.shield(self._running[key])
-        future = self._running[key] = asyncio.ensure_future(
-            self._remembered(self._memo, key, setting, ready, work)
-        )
+        future = self._running[key] = asyncio.ensure_future(self._remembered(self._memo, key, cold))
         future.add_done_callback(lambda _: self._running.pop(key))
         return await asyncio.shield(future)
 
     async def _remembered(
-        self, memo: ScoreMemo, key: str, setting: Setting, ready: Ready, work: Manifest
-    ) -> float:
+        self, memo: ScoreMemo, key: str, cold: Callable[[], Awaitable[Grade]]
+    ) -> Grade:
         known = memo.get(key)
         if known is None:
-            found = await _cold(setting, ready, work)
+            found = await cold()
             self.tally.unique += 1
         elif drawn(self._seed, key, self._asks(key)):
-            found = await _cold(setting, ready, work)
+            found = await cold()
             self.tally.again += 1
-            self.tally.differences += found != known
+            self.tally.differences += found.score != known
         else:
             self.tally.hits += 1
-            return known
-        if known != found:
-            memo.put(key, found)
+            return Grade(known, text=_REMEMBERED)
+        if known != found.score:
+            memo.put(key, found.score)
         return found
 
     def _asks(self, key: str) -> int:
@@ -113,5 +130,23 @@ def key_of(ready: Ready, work: Manifest) -> str:
     return total.hexdigest()
 
 
-async def _cold(setting: Setting, ready: Ready, work: Manifest) -> float:
-    return (await persistently(lambda: setting.grade(ready, work))).score
+class Remembering(Setting):
+    """A setting of which work that was graded before is known. Its grades then are scores.
+
+    Attributes:
+        marker: Remembers; to be set before the first grade.
+    """
+
+    marker: Marker
+
+    async def grade(
+        self, ready: Ready, work: Manifest, trajectory: Trajectory | None = None
+    ) -> Grade:
+        """See ``Setting.grade``."""
+
+        async def cold() -> Grade:
+            return await super(Remembering, self).grade(ready, work)
+
+        found = await self.marker.grade(cold, ready, work)
+        tried = scan(trajectory, ready.scene.package_names) if trajectory else ()
+        return replace(found, attempts=tried)
