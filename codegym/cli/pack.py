@@ -1,4 +1,4 @@
-"""``codegym pack``: packs that are kept encrypted."""
+"""``codegym pack``: packs made of others, and packs that are kept encrypted."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from codegym.errors import UsageError
 
 SealedPath = Annotated[Path, typer.Argument(metavar="FILE", help="A sealed pack.")]
 
-app = typer.Typer(help="Seal packs of tasks.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(
+    help="Split packs of tasks, and seal them.", no_args_is_help=True, rich_markup_mode=None
+)
 
 
 @app.command("key")
@@ -52,6 +54,46 @@ def seal(
     screen.print(f"{counted(info.tasks, 'task')} of {info.name} sealed under key {info.key_id}")
     screen.print(f"canary {info.canary}", soft_wrap=True)
     screen.print(f"play it as: --tasks sealed:{out}", style="dim", soft_wrap=True)
+
+
+@app.command("split")
+def split(
+    source: Annotated[str, typer.Argument(metavar="SOURCE", help="A task source.")],
+    out: Annotated[Path, typer.Option("--out", help="The packs are OUT-train and OUT-held-out.")],
+    held_out: Annotated[float, typer.Option(help="Share of functions that are held out.")] = 0.3,
+    operators: Annotated[
+        str, typer.Option(help="Only tasks made by these: names separated by commas, or all.")
+    ] = "all",
+    seed: Annotated[int, typer.Option(min=0, help="Draws the functions.")] = 0,
+    json: Json = False,
+) -> None:
+    """Make two packs of a source's tasks: to train on, and to measure with.
+
+    Whole functions are held out, so that no fault of a function that was trained on is measured
+    with. A function's side follows from the seed and its name: it is the same in every pack.
+    """
+    from codegym.tasks import resolve
+    from codegym.tasks.holding_out import made_by
+    from codegym.tasks.holding_out import split as divide
+    from codegym.tasks.packing import pack_of
+
+    if not 0.0 < held_out < 1.0:
+        raise UsageError(f"--held-out: expected more than 0 and less than 1, got {held_out}")
+    tasks = list(resolve(source))
+    if operators != "all":
+        tasks = made_by(tasks, operators.split(","))
+    found = divide(tasks, held_out, seed)
+    sides = {"train": found.train, "held-out": found.held_out}
+    made = {
+        side: pack_of(rows, out.with_name(f"{out.name}-{side}")) for side, rows in sides.items()
+    }
+    if json:
+        print_json(
+            {side: {"folder": folder, "tasks": len(sides[side])} for side, folder in made.items()}
+        )
+        return
+    for side, folder in made.items():
+        console().print(safe(f"{counted(len(sides[side]), 'task')} in {folder}"), soft_wrap=True)
 
 
 @app.command("info")

@@ -52,11 +52,12 @@ def sft(
     if (model is None) != tiny:
         raise UsageError("give one of --model PATH_OR_NAME and --tiny")
     from codegym.cli.train_watch import watched
+    from codegym.training.demonstrations import Showing
     from codegym.training.learner import Steps
     from codegym.training.session import Budget
     from codegym.training.sft import SftConfig, train_sft
 
-    parts = Settings(set_, ("step", "episode"))
+    parts = Settings(set_, ("step", "episode", "demonstration"))
     config = SftConfig(
         out=out,
         env_id=env,
@@ -68,7 +69,7 @@ def sft(
         lora=lora,
         device=device,
         seed=seed,
-        tests=run_tests,
+        showing=parts.make("demonstration", Showing, tests=run_tests),
         workers=workers,
         sandbox=sandbox,
         options=given.episode(parts, env, tools, max_output_chars=4000),

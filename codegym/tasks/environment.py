@@ -116,6 +116,8 @@ class Environment:
         subdir: The project's folder in the repository; ``"."`` for the root.
         aliases: Other names that it has on package indexes, and those of forks and of whatever
             holds a copy of it: where a policy lets packages be installed, these are not there.
+        drawn: Whether its tasks are among those of all bundled environments; else they are played
+            where they are named.
         command_timeout_sec: Wall time of one command of a policy.
     """
 
@@ -134,6 +136,7 @@ class Environment:
     limits: Limits
     command_timeout_sec: float
     aliases: tuple[str, ...] = ()
+    drawn: bool = True
     generated: Mapping[str, Path] = field(default_factory=dict)
 
     @cached_property
@@ -198,6 +201,7 @@ def _from_file(folder: Path, text: str, parsed: edge.EnvironmentFile) -> Environ
         head=parsed.head,
         subdir=parsed.subdir,
         aliases=tuple(parsed.aliases),
+        drawn=parsed.drawn,
         image=ImageSpec(
             python=image.python,
             requirements=named("image.requirements", requirements) if requirements else None,

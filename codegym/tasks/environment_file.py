@@ -214,6 +214,7 @@ class EnvironmentFile(Strict):
     generated: Inside | None = None
     subdir: Inside = "."
     aliases: list[Alias] = Field(default_factory=list)
+    drawn: bool = True
     services: list[ServiceTable] = Field(default_factory=list)
     image: ImageTable = ImageTable()
     suites: Annotated[list[SuiteTable], Field(min_length=1)]

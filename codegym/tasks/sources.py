@@ -58,7 +58,7 @@ def resolve(tasks: str | None) -> TaskFile | Joined:
     Args:
         tasks: The name of an environment or pack, a task's id in one of these, a pack's folder
             with a ``/`` in it, ``PATH.jsonl``, ``sealed:PATH``, or None for all bundled
-            tasks in Python.
+            tasks in Python but those of environments that are played by name only.
 
     Returns:
         A ``TaskSource`` that also has ``name``, ``len()``, ``quarantined`` and ``all_tasks()``.
@@ -162,7 +162,7 @@ def _bundled() -> TaskFile | Joined:
     """Tasks that need no toolchain of this machine: the same ones, whatever is installed."""
     folders = _inside(data_root("environments"), FILE_NAME)
     homes = [_load(folder) for folder in folders if is_pack(folder)]
-    parts = [_tasks_of(home) for home in homes if not home.image.toolchains]
+    parts = [_tasks_of(home) for home in homes if home.drawn and not home.image.toolchains]
     if not parts:
         raise UsageError(f"no bundled environment has tasks; use {_FORMS}")
     return parts[0] if len(parts) == 1 else Joined("the bundled tasks", parts)

@@ -20,13 +20,12 @@ from codegym.tasks.sources import environment
 from codegym.types import Action, File, History, Task, TaskSource, Tree, call
 from codegym.workspace.trees import trees_of
 
-_AROUND = 6
 _TOKEN = re.compile(r"\w+|\s+|[^\w\s]+")
 
 
-@dataclass
-class Demonstrator:
-    """The policy that shows how.
+@dataclass(frozen=True, slots=True)
+class Showing:
+    """How it is shown.
 
     Attributes:
         tests: Whether the tests are run on the repaired code.
@@ -36,7 +35,16 @@ class Demonstrator:
     """
 
     tests: bool = True
-    around: int = _AROUND
+    around: int = 6
+    words: bool = False
+
+
+@dataclass
+class Demonstrator:
+    """The policy that shows how; its options are those of ``Showing``."""
+
+    tests: bool = True
+    around: int = 6
     words: bool = False
     _source: TaskSource | None = field(init=False, default=None)
     _scripts: dict[str, tuple[str, ...]] = field(init=False, default_factory=dict)
@@ -57,15 +65,13 @@ class Demonstrator:
         if history.task_id not in self._scripts:
             task = self._source.get(history.task_id)
             self._scripts[history.task_id] = await asyncio.to_thread(
-                demonstration, task, self.tests, self.around, self.words
+                demonstration, task, Showing(self.tests, self.around, self.words)
             )
         script = self._scripts[history.task_id]
         return Action(script[min(len(history.turns), len(script) - 1)])
 
 
-def demonstration(
-    task: Task, tests: bool = True, around: int = _AROUND, words: bool = False
-) -> tuple[str, ...]:
+def demonstration(task: Task, how: Showing) -> tuple[str, ...]:
     """The actions that show how a task is solved; ``submit`` is the last.
 
     Raises:
@@ -74,26 +80,26 @@ def demonstration(
     _, graded, gold = trees_of(task, environment(task.environment))
     if graded.keys() != gold.keys():  # files come and go: no replacement will do
         return tuple(solution(task))
-    steps = list(_repairs(graded, gold, around, words))
-    if tests:
+    steps = list(_repairs(graded, gold, how))
+    if how.tests:
         steps.append(call("run_tests"))
     return (*steps, call("submit"))
 
 
-def _repairs(old: Tree, new: Tree, around: int, words: bool) -> Iterator[str]:
+def _repairs(old: Tree, new: Tree, how: Showing) -> Iterator[str]:
     for path in sorted(new):
         if old[path] == new[path]:
             continue
         before, after = _lines(old[path]), _lines(new[path])
-        shift, seen = 0, len(before) <= 2 * around
+        shift, seen = 0, len(before) <= 2 * how.around
         if seen:
             yield call("view", path=path)
         for first, last, lines in _changes(before, after):
             at, end = first + shift, last + shift
             if not seen:
-                top, bottom = max(1, at + 1 - around), min(len(before), end + around)
+                top, bottom = max(1, at + 1 - how.around), min(len(before), end + how.around)
                 yield call("view", path=path, start_line=top, end_line=max(top, bottom))
-            old_text, new_text = (_few_words if words else _unique)(before, at, end, lines)
+            old_text, new_text = (_few_words if how.words else _unique)(before, at, end, lines)
             yield call("edit", path=path, old=old_text, new=new_text)
             before[at:end] = lines
             shift += len(lines) - (last - first)

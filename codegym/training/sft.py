@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +23,7 @@ from codegym.registration import resolve
 from codegym.runs import open_run
 from codegym.training.batching import Batch
 from codegym.training.checkpoint import Checkpoints
+from codegym.training.demonstrations import Showing
 from codegym.training.learner import Learner, Steps, Taken
 from codegym.training.losses import token_mean
 from codegym.training.models import for_training, load
@@ -45,7 +46,7 @@ class SftConfig:
         tasks: The task source; demonstrations are played on each of its tasks.
         batch: Demonstrations in a step, >= 1.
         lora: Rank of adapters; 0: all weights are trained.
-        tests: Whether demonstrations run the tests before they submit.
+        showing: How it is demonstrated.
         workers: Demonstrations played at once.
         options: How they are played.
     """
@@ -60,7 +61,7 @@ class SftConfig:
     lora: int = 0
     device: str = "auto"
     seed: int = 0
-    tests: bool = True
+    showing: Showing = field(default_factory=Showing)
     workers: int = 2
     sandbox: str = "auto"
     options: EpisodeOptions = field(default_factory=EpisodeOptions)
@@ -79,7 +80,7 @@ class SftConfig:
             "warmup": str(self.how.warmup),
             "lora": str(self.lora),
             "seed": str(self.seed),
-            "tests": str(self.tests),
+            "showing": str(self.showing),
         }
 
 
@@ -146,7 +147,7 @@ async def demonstrations(config: SftConfig, watcher: RunWatcher | None) -> list[
         policy=_DEMONSTRATOR,
         tasks=config.tasks,
         workers=config.workers,
-        policy_options={"tests": str(config.tests).lower()},
+        policy_options={key: str(value) for key, value in asdict(config.showing).items()},
         sandbox=config.sandbox,
         options=config.options,
     )

@@ -49,11 +49,12 @@ def numbered(environment: Environment, count: int, prefix: str = "t") -> list[Ta
     return [replace(one, instance_id=f"{prefix}{number}") for number in range(count)]
 
 
-def bundle(folder: Path, name: str, count: int) -> Environment:
+def bundle(folder: Path, name: str, count: int, *, drawn: bool = True) -> Environment:
     """Make an environment of another name, with tasks."""
     made = make_tiny_environment(folder / name)
     path = made.folder / "environment.toml"
-    path.write_text(path.read_text().replace('name = "tiny"', f'name = "{name}"'))
+    top = f'name = "{name}"\n' + ("" if drawn else "drawn = false")
+    path.write_text(path.read_text().replace('name = "tiny"', top))
     loaded = load_environment(made.folder)
     write_pack(loaded.folder, numbered(loaded, count, name), name=name, environments=[loaded])
     return loaded
@@ -248,6 +249,13 @@ def test_without_a_name_all_bundled_tasks(tiny: Environment, bundled: Path) -> N
     assert source.get("b1").environment == "b"
     with pytest.raises(NotFoundError, match="looked in the bundled tasks"):
         source.get("t0")
+
+
+def test_an_environment_that_is_not_drawn_is_played_by_name(bundled: Path) -> None:
+    bundle(bundled, "a", 2)
+    bundle(bundled, "shown", 3, drawn=False)
+    assert {task.environment for task in resolve(None)} == {"a"}
+    assert len(resolve("shown")) == 3
 
 
 def test_quarantine_among_all_bundled_tasks(tiny: Environment, bundled: Path) -> None:

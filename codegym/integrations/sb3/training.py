@@ -23,10 +23,10 @@ from codegym.integrations.sb3.board import Boards
 from codegym.integrations.sb3.envs import TogetherVecEnv
 from codegym.integrations.sb3.folder import Progress, TrainFolder
 from codegym.integrations.sb3.playing import Choose, Field, at_random, by_model, by_prior, solving
-from codegym.integrations.sb3.splitting import Split, split
 from codegym.registration import resolve
 from codegym.runs.lock import WriterLock
 from codegym.store.memo import ScoreMemo
+from codegym.tasks.holding_out import Split, split
 from codegym.types import Task, TaskSource
 
 _CHECKPOINT_SEC = 60.0

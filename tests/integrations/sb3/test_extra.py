@@ -29,7 +29,7 @@ def test_the_env_needs_no_extra():
 
     code = (
         "import sys\n"
-        "from codegym.integrations.sb3 import env, playing, acting, splitting, folder\n"
+        "from codegym.integrations.sb3 import env, playing, acting, folder\n"
         "heavy = {'torch', 'stable_baselines3', 'sb3_contrib'} & sys.modules.keys()\n"
         "sys.exit(f'imported: {heavy}' if heavy else 0)"
     )

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from codegym.errors import UsageError
-from codegym.integrations.sb3.splitting import split
+from codegym.errors import NotFoundError, UsageError
+from codegym.tasks.holding_out import made_by, split
 from codegym.types import Task
 
 TASK = Task("t", "tiny", "0" * 40, "", ("a",), ())
@@ -47,3 +47,15 @@ def test_the_seed_draws():
     tasks = made(range(50))
     assert split(tasks, 0.5, 0) != split(tasks, 0.5, 1)
     assert split(tasks, 0.5, 0) == split(tasks, 0.5, 0)
+
+
+def test_tasks_are_chosen_by_their_operators():
+    operators = [("comparison",), ("boolean",), ("comparison", "boolean"), ()]
+    tasks = [
+        replace(one, provenance={"operators": {f"python.{name}": "1" for name in names}})
+        for one, names in zip(made(range(4)), operators, strict=True)
+    ]
+    assert made_by(tasks, ["comparison"]) == tasks[:1]
+    assert made_by(tasks, ["python.comparison", "boolean"]) == tasks[:3]
+    with pytest.raises(NotFoundError, match="'comparisom'; did you mean 'comparison'"):
+        made_by(tasks, ["comparisom"])

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from codegym.errors import UsageError
+from codegym.errors import NotFoundError, UsageError
 from codegym.types import Task
 
 
@@ -48,3 +48,30 @@ def _drawn(task: Task, seed: int) -> float:
     function = task.provenance.get("function") or task.instance_id
     name = f"{seed} {task.environment} {path} {function}"
     return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big") / 2**64
+
+
+def made_by(tasks: Iterable[Task], operators: Sequence[str]) -> list[Task]:
+    """The tasks of which each edit is of one of some operators.
+
+    Args:
+        tasks: All.
+        operators: Their names, with the language before a dot or without.
+
+    Raises:
+        NotFoundError: No task has an edit of one of them.
+    """
+    every = list(tasks)
+    known = {name for task in every for name in _operators(task)}
+    for wanted in operators:
+        if wanted not in {*known, *map(_short, known)}:
+            raise NotFoundError("operator of these tasks", wanted, sorted(map(_short, known)))
+    chosen = {name for name in known if {name, _short(name)} & {*operators}}
+    return [task for task in every if (names := _operators(task)) and names <= chosen]
+
+
+def _operators(task: Task) -> set[str]:
+    return {str(name) for name in task.provenance.get("operators") or ()}
+
+
+def _short(operator: str) -> str:
+    return operator.rpartition(".")[2]
