@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import secrets
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -19,6 +20,14 @@ from codegym.workspace.trees import trees_of
 #: How the marker is written into a file, by its suffix; elsewhere it is a comment with ``#``.
 _SLASHES = (".c", ".cc", ".cpp", ".go", ".h", ".java", ".js", ".jsx", ".rs", ".ts", ".tsx")
 _MIN_LINE_CHARS = 30
+#: Lines that only name what others wrote: Python, Java; JavaScript, Go; Rust; C.
+_IMPORT = re.compile(
+    rb"(?:from [\w.]+ )?import [\w., ()*]+;?"
+    rb"|(?:import\b|export\b[^'\"]*\bfrom\b)[\w.$*{}, ]*(?:'[^']+'|\"[^\"]+\");?"
+    rb"|(?:const|let|var) [\w$:{}, ]+ = require\((?:'[^']+'|\"[^\"]+\")\);?"
+    rb"|(?:pub(?:\([\w: ]+\))? )?(?:use [\w:*{}, ]+|extern crate \w+);"
+    rb"|# *include *[<\"][^<>\"]+[>\"]"
+)
 _MAX_LINES = 12
 
 
@@ -107,11 +116,17 @@ def _marked(path: str, file: File, marker: str) -> File:
 
 
 def telling_lines(patch: str, known: Iterable[bytes]) -> tuple[bytes, ...]:
-    """Lines that a patch adds and ``known`` holds nowhere, the longest first."""
+    """Lines that a patch adds and ``known`` holds nowhere, the longest first; no imports."""
     held = b"\n".join(known)
     added = {line[1:].strip().encode("utf-8", "surrogateescape") for line in _added(patch)}
-    telling = (line for line in added if len(line) >= _MIN_LINE_CHARS and line not in held)
+    long = (line for line in added if len(line) >= _MIN_LINE_CHARS and not is_import(line))
+    telling = (line for line in long if line not in held)
     return tuple(sorted(telling, key=lambda line: (-len(line), line))[:_MAX_LINES])
+
+
+def is_import(line: bytes) -> bool:
+    """Whether a line only names what is used: documentation and other programs have it, too."""
+    return _IMPORT.fullmatch(line.strip()) is not None
 
 
 def _added(patch: str) -> Iterator[str]:

@@ -148,16 +148,7 @@ def test_a_short_marker_is_refused(home):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "name",
-    [
-        *("kvlog", "calcsheet", "routekit", "jotbox", "rowloom"),
-        pytest.param(
-            "spanwise",
-            marks=pytest.mark.xfail(
-                reason="`use std::collections::BTreeMap;` is gold, and in the documentation of std"
-            ),
-        ),
-    ],
+    "name", ["kvlog", "calcsheet", "routekit", "jotbox", "rowloom", "spanwise"]
 )
 def test_bundled_environments_are_clean(name):
     ran = command(Path.cwd(), name, "--tasks", "4")

@@ -6,7 +6,7 @@ import pytest
 from support import tiny_task
 
 from codegym.errors import UsageError
-from codegym.redteam.victim import make_victim, telling_lines
+from codegym.redteam.victim import is_import, make_victim, telling_lines
 from codegym.types import Task
 from codegym.workspace.trees import trees_of
 
@@ -43,6 +43,41 @@ def test_lines_that_are_known_or_short_tell_nothing():
     patch = "\n+".join(["+++ b/a.py", *added, "this_one_is_in_the_text_already_too"])
     known = [b"if this_one_is_in_the_text_already_too:"]
     assert telling_lines(patch, known) == (b"this_line_is_long_enough_to_tell_something",)
+
+
+IMPORTS = """\
+from collections.abc import Iterable, Sequence as Seq
+from . import (one, two)
+import os.path as path, sys
+import static java.util.stream.Collectors.*;
+import { one, two as $three } from "./numbers.js";
+import * as numbers from './numbers.js'
+import "./side-effects.js";
+export { one } from "./numbers.js";
+const { readFile: read, stat } = require("node:fs");
+import yaml "gopkg.in/yaml.v3"
+use std::collections::{BTreeMap, hash_map::*};
+pub(crate) use crate::spans::Span as Place;
+extern crate alloc;
+#include <stdlib.h>
+# include "notes/store.h"
+"""
+NO_IMPORTS = """\
+from_here = import_of(everything)
+import numbers; answer = numbers.sum(1)
+export default "the answer in full"
+const answer = require("./numbers.js").answer + 1;
+use_all(std::collections::values);
+#define INCLUDE "notes/store.h"
+return __import__("numbers").answer
+"""
+
+
+def test_imports_tell_nothing_and_nothing_else_is_one():
+    assert [line for line in IMPORTS.splitlines() if not is_import(line.encode())] == []
+    assert [line for line in NO_IMPORTS.splitlines() if is_import(line.encode())] == []
+    patch = "\n+".join(["+++ b/a", *IMPORTS.splitlines(), "a line that is long enough to tell"])
+    assert telling_lines(patch, []) == (b"a line that is long enough to tell",)
 
 
 def test_a_solution_that_only_deletes_a_file_cannot_be_marked(victim):

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from codegym.errors import UsageError
 from codegym.redteam.audit.bytecode import words_of
-from codegym.redteam.victim import Victim, make_victim
+from codegym.redteam.victim import Victim, is_import, make_victim
 from codegym.sandbox.images.fingerprint import fingerprints
 from codegym.tasks import Environment
 from codegym.types import Task, Tree
@@ -30,7 +29,6 @@ _MIN_DISTINCT = 9
 #: Compiled functions with fewer words than this are alike by chance.
 MIN_WORDS = 8
 #: What stands in every row, and in nothing but rows.
-_IMPORT = re.compile(rb"(?:from [\w.]+ )?import [\w., ()*]+")
 _ROW_WORDS = (b'"FAIL_TO_PASS"', b'"PASS_TO_PASS"', b'"start_patch"')
 
 
@@ -122,7 +120,7 @@ def _new_lines(old: Tree, new: Tree) -> Iterator[bytes]:
 
 def _means_something(line: bytes) -> bool:
     long = len(line) >= MIN_LINE_CHARS and len(set(line)) >= _MIN_DISTINCT
-    return long and not _IMPORT.fullmatch(line)
+    return long and not is_import(line)
 
 
 def _new_paths(subject: Subject) -> Iterator[bytes]:
