@@ -37,10 +37,14 @@ class Sides:
 
     def in_suite(self, path: str, suite: Suite) -> bool:
         """Whether a path is a test of a suite, or configures it."""
-        names = [name.partition("::")[0] for name in (*suite.select, *suite.config)]
         if path.rpartition("/")[2] == "conftest.py":
             return True
-        return any(_is_below(path, self._inside(name)) for name in names)
+        if any(_is_below(path, self._inside(name)) for name in suite.config):
+            return True
+        selected = [self._inside(name.partition("::")[0]) for name in suite.select]
+        if suite.runner == "go" and path not in selected and not _is_gos_test(path):
+            return False
+        return any(_is_below(path, name) for name in selected)
 
     def suite_of(self, paths: Iterable[str]) -> Suite:
         """The first suite that has any of the tests; else the environment's first."""
@@ -52,6 +56,11 @@ class Sides:
 
     def _inside(self, name: str) -> str:
         return posixpath.normpath(posixpath.join(self._environment.subdir, name))
+
+
+def _is_gos_test(path: str) -> bool:
+    """Whether a file is of Go's tests, which lie beside what they test, or is data of theirs."""
+    return path.endswith("_test.go") or "testdata" in path.split("/")[:-1]
 
 
 def _is_below(path: str, folder: str) -> bool:

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -210,6 +211,22 @@ def test_a_statement_is_the_message_without_trailers(message, expected):
 )
 def test_sides_of_paths(tiny, path, side):
     assert Sides(tiny).side(path) == side
+
+
+@pytest.mark.parametrize(
+    ("path", "side"),
+    [
+        ("sums.go", "source"),
+        ("deep/sums.go", "source"),
+        ("deep/sums_test.go", "tests"),
+        ("testdata/a.go", "tests"),
+        ("go.mod", "tests"),
+    ],
+)
+def test_sides_where_gos_tests_lie_beside_what_they_test(tiny, path, side):
+    suite = replace(tiny.suites[0], runner="go", select=(".",), config=("go.mod",))
+    edits = replace(tiny.edits, permitted=("*.go",), protected=())
+    assert Sides(replace(tiny, suites=(suite,), edits=edits)).side(path) == side
 
 
 def test_rows_of_kvlog_are_from_its_history():

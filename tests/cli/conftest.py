@@ -23,7 +23,9 @@ def home(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def codegym(home):
-    def run(*arguments: object, before: tuple[str, ...] = (), cwd=home, **env: str) -> Ran:
+    def run(
+        *arguments: object, before: tuple[str, ...] = (), cwd=home, timeout: int = 110, **env: str
+    ) -> Ran:
         command = [*before, sys.executable, "-m", "codegym", *map(str, arguments)]
         done = subprocess.run(
             command,
@@ -31,7 +33,7 @@ def codegym(home):
             env={**os.environ, "COLUMNS": "100", **env},
             capture_output=True,
             text=True,
-            timeout=110,
+            timeout=timeout,
             check=False,
         )
         assert "Traceback" not in done.stderr, done.stderr
