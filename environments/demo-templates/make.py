@@ -27,7 +27,7 @@ ONES = ("value", "number", "amount", "n", "x")
 #: suite: (form's name, what it is called with, its body). {n} is the number, {m} a larger one.
 FORMS = {
     "counts": [
-        ("count_at_least_{n}", "rows", """
+        ("atleast{n}", "rows", """
 def {name}({s}):
     {c} = 0
     for {e} in {s}:
@@ -35,7 +35,7 @@ def {name}({s}):
             {c} += 1
     return {c}
 """),
-        ("count_above_{n}", "rows", """
+        ("above{n}", "rows", """
 def {name}({s}):
     {c} = 0
     for {e} in {s}:
@@ -43,7 +43,7 @@ def {name}({s}):
             {c} += 1
     return {c}
 """),
-        ("count_below_{n}", "rows", """
+        ("below{n}", "rows", """
 def {name}({s}):
     {c} = 0
     for {e} in {s}:
@@ -51,13 +51,13 @@ def {name}({s}):
             {c} += 1
     return {c}
 """),
-        ("count_at_most_{n}", "rows", """
+        ("atmost{n}", "rows", """
 def {name}({s}):
     return sum(1 for {e} in {s} if {e} <= {n})
 """),
     ],
     "places": [
-        ("count_not_{n}", "rows", """
+        ("other{n}", "rows", """
 def {name}({s}):
     {c} = 0
     for {e} in {s}:
@@ -65,14 +65,14 @@ def {name}({s}):
             {c} += 1
     return {c}
 """),
-        ("index_of_{n}", "rows", """
+        ("index{n}", "rows", """
 def {name}({s}):
     for place, {e} in enumerate({s}):
         if {e} == {n}:
             return place
     return -1
 """),
-        ("last_index_of_{n}", "rows", """
+        ("rindex{n}", "rows", """
 def {name}({s}):
     last = -1
     for place, {e} in enumerate({s}):
@@ -80,7 +80,7 @@ def {name}({s}):
             last = place
     return last
 """),
-        ("largest_below_{n}", "rows", """
+        ("bestbelow{n}", "rows", """
 def {name}({s}):
     best = 0
     for {e} in {s}:
@@ -90,21 +90,21 @@ def {name}({s}):
 """),
     ],
     "sums": [
-        ("sum_from_{n}", "rows", """
+        ("sumfrom{n}", "rows", """
 def {name}({s}):
     {t} = {n}
     for {e} in {s}:
         {t} += {e}
     return {t}
 """),
-        ("product_from_{n}", "rows", """
+        ("productfrom{n}", "rows", """
 def {name}({s}):
     {t} = {n}
     for {e} in {s}:
         {t} *= {e} + 1
     return {t}
 """),
-        ("running_sums_from_{n}", "rows", """
+        ("running{n}", "rows", """
 def {name}({s}):
     {t} = {n}
     sums = []
@@ -113,7 +113,7 @@ def {name}({s}):
         sums.append({t})
     return sums
 """),
-        ("sum_up_to_{n}_times", "numbers", """
+        ("steps{n}", "numbers", """
 def {name}({v}):
     {t} = 0
     for step in range(1, {n} + 1):
@@ -122,18 +122,18 @@ def {name}({v}):
 """),
     ],
     "parts": [
-        ("sum_of_first_{n}", "rows", """
+        ("sumfirst{n}", "rows", """
 def {name}({s}):
     {t} = 0
     for {e} in {s}[:{n}]:
         {t} += {e}
     return {t}
 """),
-        ("sum_after_{n}", "rows", """
+        ("sumafter{n}", "rows", """
 def {name}({s}):
     return sum({s}[{n}:])
 """),
-        ("sum_over_{n}", "rows", """
+        ("sumover{n}", "rows", """
 def {name}({s}):
     {t} = 0
     for {e} in {s}:
@@ -143,25 +143,25 @@ def {name}({s}):
 """),
     ],
     "slices": [
-        ("first_{n}", "rows", """
+        ("first{n}", "rows", """
 def {name}({s}):
     return {s}[:{n}]
 """),
-        ("skip_{n}", "rows", """
+        ("skip{n}", "rows", """
 def {name}({s}):
     return {s}[{n}:]
 """),
-        ("last_{n}", "rows", """
+        ("last{n}", "rows", """
 def {name}({s}):
     return {s}[-{n}:]
 """),
-        ("drop_last_{n}", "rows", """
+        ("droplast{n}", "rows", """
 def {name}({s}):
     return {s}[:-{n}]
 """),
     ],
     "loops": [
-        ("until_{n}", "rows", """
+        ("until{n}", "rows", """
 def {name}({s}):
     {l} = []
     for {e} in {s}:
@@ -170,7 +170,7 @@ def {name}({s}):
         {l}.append({e})
     return {l}
 """),
-        ("without_{n}", "rows", """
+        ("without{n}", "rows", """
 def {name}({s}):
     {l} = []
     for {e} in {s}:
@@ -179,13 +179,13 @@ def {name}({s}):
         {l}.append({e})
     return {l}
 """),
-        ("larger_than_{n}", "rows", """
+        ("larger{n}", "rows", """
 def {name}({s}):
     return [{e} for {e} in {s} if {e} > {n}]
 """),
     ],
     "limits": [
-        ("clamp_{n}_to_{m}", "numbers", """
+        ("clamp{n}to{m}", "numbers", """
 def {name}({v}):
     if {v} < {n}:
         return {n}
@@ -193,31 +193,31 @@ def {name}({v}):
         return {m}
     return {v}
 """),
-        ("limit_{n}_to_{m}", "numbers", """
+        ("limit{n}to{m}", "numbers", """
 def {name}({v}):
     return min(max({v}, {n}), {m})
 """),
-        ("over_{n}", "numbers", """
+        ("over{n}", "numbers", """
 def {name}({v}):
     if {v} > {n}:
         return {v} - {n}
     return 0
 """),
-        ("distance_to_{n}", "numbers", """
+        ("distance{n}", "numbers", """
 def {name}({v}):
     return {v} - {n} if {v} > {n} else {n} - {v}
 """),
     ],
     "formulas": [
-        ("times_{n}_plus_{m}", "numbers", """
+        ("times{n}plus{m}", "numbers", """
 def {name}({v}):
     return {v} * {n} + {m}
 """),
-        ("plus_{n}_times_{m}", "numbers", """
+        ("plus{n}times{m}", "numbers", """
 def {name}({v}):
     return ({v} + {n}) * {m}
 """),
-        ("halvings_above_{n}", "numbers", """
+        ("halvings{n}", "numbers", """
 def {name}({v}):
     steps = 0
     while {v} > {n}:
@@ -227,29 +227,29 @@ def {name}({v}):
 """),
     ],
     "checks": [
-        ("is_multiple_of_{n}", "numbers", """
+        ("multiple{n}", "numbers", """
 def {name}({v}):
     return {v} % {n} == 0
 """),
-        ("is_between_{n}_and_{m}", "numbers", """
+        ("between{n}and{m}", "numbers", """
 def {name}({v}):
     return {v} > {n} and {v} < {m}
 """),
-        ("is_outside_{n}_to_{m}", "numbers", """
+        ("outside{n}to{m}", "numbers", """
 def {name}({v}):
     return {v} < {n} or {v} > {m}
 """),
     ],
     "words": [
-        ("words_longer_than_{n}", "texts", """
+        ("longer{n}", "texts", """
 def {name}(text):
     return [word for word in text.split() if len(word) > {n}]
 """),
-        ("starts_of_{n}", "texts", """
+        ("starts{n}", "texts", """
 def {name}(text):
     return [word[:{n}] for word in text.split()]
 """),
-        ("letters_after_{n}", "texts", """
+        ("letters{n}", "texts", """
 def {name}(text):
     letters = ""
     for word in text.split():
@@ -259,17 +259,17 @@ def {name}(text):
 """),
     ],
     "fields": [
-        ("field_{n}", "lines", """
+        ("field{n}", "lines", """
 def {name}(line):
     parts = line.split(",")
     return parts[{n}]
 """),
-        ("fields_from_{n}", "lines", """
+        ("fieldsfrom{n}", "lines", """
 def {name}(line):
     parts = line.split(",")
     return ",".join(parts[{n}:])
 """),
-        ("pad_to_{m}", "texts", """
+        ("pad{m}", "texts", """
 def {name}(text):
     word = text.split()[0]
     return word.rjust({m}, ".")
