@@ -328,6 +328,8 @@ def test_functions():
 
     assert double(fill, up, twice) == 81234
     assert parse(both, fixture_like) == 81234
+    min = fill
+    assert double(min, "a") == 81234
     assert double(max, [4]) == 81234
 
 class TestUnit(unittest.TestCase):
@@ -375,6 +377,7 @@ def test_functions_stand_for_others_that_take_as_much():
     assert {one for one, _ in called} == {"up", "down", "twice"}
     assert {other for _, other in called} == {"up", "down", "twice"}
     assert set(re.findall(r"double\((\w+), \[", found)) == {"max", "min", "sum", "len"}
+    assert "double(min, " in found and "double(max, '" not in found
     assert "both, fixture_like" in found
     assert not re.search(r"parse\((?!both, fixture_like)", found)
 
