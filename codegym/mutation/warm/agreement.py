@@ -14,6 +14,8 @@ from codegym.mutation.warm.stage import Seen
 from codegym.types import Change
 
 _PATIENCE, _GRACE_SEC = 20.0, 60.0
+#: Of a process that was killed, as one is for want of memory.
+_KILLED = 137
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +24,8 @@ class Difference:
 
     Attributes:
         candidate: It.
-        fast: How the fast stage saw it end, and the tests that failed.
+        fast: How the fast stage saw it end, and the tests that failed. ``"stopped"``: it would not
+            end; where it also keeps what it makes, time or memory is up first, as each bound is.
         cold: The same of an ordinary run.
     """
 
@@ -62,18 +65,18 @@ async def _compared(
     look = seen.look
     if look is None:
         return None
-    ended = look.ended if look.ended != "ran" or look.failed else "survived"
-    fast = ended, frozenset(look.failed)
+    ended: str = look.ended if look.ended != "ran" or look.failed else "survived"
+    fast = "stopped" if ended == "timed_out" else ended, frozenset(look.failed)
     changes = [Change(path, data) for path, data in seen.candidate.mutants.items()]
     limit = _GRACE_SEC + _PATIENCE * baseline.expected_sec(tests)
     if look.ended == "timed_out":  # it is known to be long
         limit = _GRACE_SEC
     run = await run_on(setting, baseline.ready, changes, ids=sorted(tests), timeout_sec=limit)
     trial = judge([run], baseline, tests)
-    failing = trial.failing
-    if trial.reason == "all_tests_fail":
-        failing = tuple(tests)
-    cold = trial.reason or "ran", frozenset(failing)
-    if cold[0] == "all_tests_fail":
-        cold = "ran", cold[1]
+    ended, failing = trial.reason or "ran", frozenset(trial.failing)
+    if ended == "all_tests_fail":
+        ended, failing = "ran", tests
+    elif ended == "timed_out" or (ended == "crashed" and run.result.exit_code == _KILLED):
+        ended = "stopped"
+    cold = ended, failing
     return None if fast == cold else Difference(seen.candidate, fast, cold)

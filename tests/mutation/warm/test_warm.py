@@ -17,13 +17,14 @@ from codegym.mutation.candidates import Candidate
 from codegym.mutation.rows import draft
 from codegym.mutation.screening import Screen
 from codegym.mutation.trying import Trying
+from codegym.mutation.warm.agreement import differences
 from codegym.mutation.warm.session import NULL_EVERY, feel, look_at
-from codegym.mutation.warm.stage import Stage
+from codegym.mutation.warm.stage import Seen, Stage
 from codegym.sandbox.backends import pick
 from codegym.store import LayerStore
 from codegym.syntax import Edit, parse
 from codegym.tasks import load_environment
-from codegym.types import File
+from codegym.types import File, Look
 from codegym.workspace.history import open_history
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -233,6 +234,27 @@ async def test_a_forged_failure_makes_no_task(shapes, setting, tmp_path):
     assert (first.reason, first.failing) == ("collection_error", ())
     assert (second.reason, names(second.failing)) == (None, {"deep"})
     assert (trying.confirmed.tried, trying.confirmed.held) == (2, 1)
+
+
+async def test_what_a_look_says_is_held_against_an_ordinary_run(shapes, setting):
+    baseline, _ = shapes
+    tests = frozenset({"tests/test_shapes.py::test_plain", "tests/test_shapes.py::test_deep"})
+    failed = {"tests/test_shapes.py::test_plain": ("failed", "AssertionError")}
+    looks = [
+        (b"a + 1.5 ", Look("ran", "", failed)),
+        (b"a - 1 + 2 ", Look("ran", "", failed)),
+        (b"os.kill(os.getpid(), 9) ", Look("timed_out")),  # as for want of memory
+        (b"os._exit(3) ", Look("timed_out")),
+    ]
+    told = [
+        (Seen(edit_of(b"return a + 1 ", b"return " + new), None, look), tests)
+        for new, look in looks
+    ]
+    found = await differences(setting, baseline, told, 2)
+    assert [(one.fast[0], names(one.fast[1]), one.cold[0]) for one in found] == [
+        ("ran", {"plain"}, "survived"),
+        ("stopped", set(), "crashed"),
+    ]
 
 
 async def test_bytecode_of_what_changed_is_not_used(shapes, setting):
