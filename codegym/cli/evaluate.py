@@ -66,6 +66,7 @@ def evaluate(
     max_episode_sec: given.MaxEpisodeSec = 1800.0,
     command_timeout_sec: given.CommandTimeoutSec = 120.0,
     max_output_chars: given.MaxOutputChars = 16_000,
+    opening: given.Opening = "full",
     json: Json = False,
 ) -> None:
     """Play policies on the same tasks and seeds, and report on them side by side.
@@ -84,6 +85,7 @@ def evaluate(
         max_episode_sec=max_episode_sec,
         command_timeout_sec=command_timeout_sec,
         max_output_chars=max_output_chars,
+        opening=opening,
         network=network,
     )
     extra = ["random_edit"] if baselines and "random_edit" not in policy else []

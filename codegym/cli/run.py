@@ -47,6 +47,7 @@ def run(
     max_episode_sec: given.MaxEpisodeSec = 1800.0,
     command_timeout_sec: given.CommandTimeoutSec = 120.0,
     max_output_chars: given.MaxOutputChars = 16_000,
+    opening: given.Opening = "full",
     json: Json = False,
 ) -> None:
     """Run a policy on tasks and grade what it does.
@@ -67,6 +68,7 @@ def run(
         max_episode_sec=max_episode_sec,
         command_timeout_sec=command_timeout_sec,
         max_output_chars=max_output_chars,
+        opening=opening,
         network=network,
     )
     config = RunConfig(

@@ -47,6 +47,14 @@ Network = Annotated[
     str, typer.Option("--network", help="none, a policy's name, or the path of a .toml file.")
 ]
 MaxSteps = Annotated[int, typer.Option("--max-steps", help="Actions before truncation.")]
+Opening = Annotated[
+    str,
+    typer.Option(
+        "--opening",
+        help="What a policy is told at first: full, or brief: the failing tests and the files that "
+        "are to be changed, for models that learned the rest.",
+    ),
+]
 MaxEpisodeSec = Annotated[
     float, typer.Option("--max-episode-sec", help="Seconds before truncation.")
 ]

@@ -169,7 +169,10 @@ class Episode:
             await closing
         options, self._ready = self.options, ready
         protected, tools = ready.environment.edits.protected, tuple(options.toolbox.tools)
-        instruction = kinds.instruction(ready.task, tools, protected, ready.prepared.features)
+        if options.opening == "brief":
+            instruction = kinds.brief(ready.task, ready.prepared.start_tree)
+        else:
+            instruction = kinds.instruction(ready.task, tools, protected, ready.prepared.features)
         steps = Knobs.of(task).steps_of(options.max_steps)
         self._log = Log.begin(task.instance_id, seed, instruction, steps, options.max_output_chars)
         self._started = time.monotonic()

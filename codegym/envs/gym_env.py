@@ -60,6 +60,7 @@ class CodeGymEnv(gym.Env[dict[str, Any], str]):
         max_episode_sec: float = 1800.0,
         command_timeout_sec: float = 120.0,
         max_output_chars: int = 16_000,
+        opening: str = "full",
         render_mode: str | None = None,
         kind: str = kinds.BY_ROW,
     ) -> None:
@@ -72,6 +73,7 @@ class CodeGymEnv(gym.Env[dict[str, Any], str]):
             max_episode_sec=max_episode_sec,
             command_timeout_sec=command_timeout_sec,
             max_output_chars=max_output_chars,
+            opening=opening,
             network=network,
         )
         self.render_mode = check_render_mode(render_mode)

@@ -7,14 +7,17 @@ from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
 from codegym.envs import hiding
-from codegym.envs.text import cut_middle
+from codegym.envs.text import cut_middle, decode
+from codegym.envs.tools.view import numbered
 from codegym.errors import NotFoundError, UsageError
 from codegym.tasks import Joined, TaskFile
 from codegym.tasks.knobs import knob_problem
-from codegym.types import WORKSPACE, Kind, Task, TaskSource
+from codegym.types import WORKSPACE, Kind, Task, TaskSource, Tree
 
 #: Follows each row's own kind; the id ``CodeGym/Tasks-v0``.
 BY_ROW = "Tasks"
+#: How an episode may open: see ``instruction`` and ``brief``.
+OPENINGS = ("full", "brief")
 #: Upper bound of an instruction's length, in characters.
 MAX_INSTRUCTION_CHARS = 32_768
 _MAX_LISTED = 30
@@ -235,6 +238,25 @@ def instruction(
     ask = PRESENTATIONS[task.kind].ask(task, features)
     text = f"{ask}\n\n{rules[0]}\n{' '.join(rules[1:])}\n"
     return cut_middle(text, MAX_INSTRUCTION_CHARS)
+
+
+def brief(task: Task, tree: Tree) -> str:
+    """What differs from task to task, and no more: for models that learn the rest.
+
+    The shown failing tests, or the problem statement, and the files that are to be changed: a
+    policy need not look for them, so a rate from here is none from ``instruction``.
+
+    Args:
+        task: The row, as it is presented.
+        tree: What the policy starts from.
+
+    Returns:
+        Text of at most ``MAX_INSTRUCTION_CHARS`` characters.
+    """
+    asked = _statement(task) if task.kind == "FixIssue" else "\n".join(_shown_failing(task))
+    paths = sorted(hiding.touched(task.patch) & tree.keys())
+    files = [f"{path}\n{numbered(decode(tree[path].data), path)}" for path in paths]
+    return cut_middle("\n\n".join([asked, *files]), MAX_INSTRUCTION_CHARS)
 
 
 def _example(tools: Sequence[str]) -> str:

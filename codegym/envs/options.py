@@ -12,7 +12,7 @@ from codegym.envs import kinds
 from codegym.envs.network import NONE, Network
 from codegym.envs.rewards import load_reward
 from codegym.envs.tools import Toolbox, load_tools
-from codegym.errors import UsageError
+from codegym.errors import NotFoundError, UsageError
 from codegym.types import Reward
 
 
@@ -29,6 +29,8 @@ class EpisodeOptions:
         max_episode_sec: Wall time before truncation, from the end of the reset.
         command_timeout_sec: Wall time of one action's commands; an environment's own holds, too.
         max_output_chars: Bound on an observation's ``output``, >= 200.
+        opening: What a policy is told at first: ``"full"``, or ``"brief"``: only the failing tests
+            and the files that are to be changed.
         network: What a sandbox may reach: ``"none"``, a policy's name, or the path of a ``.toml``.
     """
 
@@ -40,6 +42,7 @@ class EpisodeOptions:
     max_episode_sec: float = 1800.0
     command_timeout_sec: float = 120.0
     max_output_chars: int = 16_000
+    opening: str = "full"
     network: str = NONE
 
     def __post_init__(self) -> None:
@@ -49,6 +52,8 @@ class EpisodeOptions:
         _check(right, "gamma", self.gamma, "a number in (0, 1]")
         _check_whole("max_steps", self.max_steps, 1)
         _check_whole("max_output_chars", self.max_output_chars, 200)
+        if self.opening not in kinds.OPENINGS:
+            raise NotFoundError("opening", self.opening, kinds.OPENINGS)
         for name in ("max_episode_sec", "command_timeout_sec"):
             value = getattr(self, name)
             _check(_is_number(value) and value > 0, name, value, "a number above 0")

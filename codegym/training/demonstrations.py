@@ -29,7 +29,7 @@ class Showing:
 
     Attributes:
         tests: Whether the tests are run on the repaired code.
-        around: Lines that are viewed before and after each place.
+        around: Lines that are viewed before and after each place; 0: nothing is viewed.
         words: Whether replacements are of the fewest words that say which, and not of whole lines:
             a tiny model has less to copy.
     """
@@ -91,8 +91,8 @@ def _repairs(old: Tree, new: Tree, how: Showing) -> Iterator[str]:
         if old[path] == new[path]:
             continue
         before, after = _lines(old[path]), _lines(new[path])
-        shift, seen = 0, len(before) <= 2 * how.around
-        if seen:
+        shift, seen = 0, len(before) <= 2 * how.around or not how.around
+        if seen and how.around:
             yield call("view", path=path)
         for first, last, lines in _changes(before, after):
             at, end = first + shift, last + shift

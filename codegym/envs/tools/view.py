@@ -51,7 +51,7 @@ class View:
             return ToolResult(_list(decode(listing.output)))
         if listing.exit_code != 0:
             raise ValueError(f"{path}: {decode(listing.output).strip()}")
-        return ToolResult(_number(decode(await box.read(path)), path, start, end))
+        return ToolResult(numbered(decode(await box.read(path)), path, start, end))
 
 
 def _list(output: str) -> str:
@@ -63,7 +63,8 @@ def _list(output: str) -> str:
     return "\n".join(shown) + "\n"
 
 
-def _number(text: str, path: str, start: int, end: int | None) -> str:
+def numbered(text: str, path: str, start: int = 1, end: int | None = None) -> str:
+    """Lines of a file as they are shown. Raises ``ValueError`` where it has none at ``start``."""
     lines = text.split("\n")
     if lines[-1] == "":
         lines.pop()
