@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from codegym.envs import kinds
 from codegym.errors import NotFoundError, UsageError
 from codegym.tasks.sources import resolve
-from codegym.types import Task
+from codegym.types import File, Task
 
 TOOLS = ("bash", "edit", "submit")
 
@@ -55,6 +55,16 @@ def test_no_trace_of_the_answer_or_of_a_hidden_test(numbers):
     assert shown <= set(kinds.shown_tests(row))
     assert not shown & row.hidden
     assert f"({100 - len(numbers)})" in text
+
+
+def test_a_brief_opening_has_the_failing_tests_and_the_files_to_change_and_no_answer():
+    patch = "--- a/src/a.py\n+++ b/src/a.py\n@@ -1 +1 @@\n-x = 1\n+x = 2\n"
+    row = replace(task(fail=("t.py::a", "t.py::b"), hidden=("t.py::b",)), patch=patch)
+    tree = {"src/a.py": File(b"x = 1\n"), "src/b.py": File(b"y = 1\n")}
+    assert kinds.brief(row, tree) == "t.py::a\n\nsrc/a.py\n1\tx = 1\n"
+    issue = replace(row, kind="FixIssue", problem_statement="It breaks.")
+    assert kinds.brief(issue, tree) == "It breaks.\n\nsrc/a.py\n1\tx = 1\n"
+    assert len(kinds.brief(row, {"src/a.py": File(b"x\n" * 99_999)})) <= 32_768
 
 
 def test_an_instruction_is_bounded():
