@@ -89,6 +89,7 @@ def make_model(
         num_attention_heads=size.heads,
         num_key_value_heads=size.heads,
         max_position_embeddings=size.context_tokens,
+        initializer_range=0.06,  # at the usual 0.02 so narrow a model takes long to learn to copy
         tie_word_embeddings=True,
         bos_token_id=None,
         eos_token_id=tokenizer.eos_token_id,
