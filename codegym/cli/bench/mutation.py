@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from codegym.mutation.candidates import Candidate
     from codegym.mutation.outset import Outset
     from codegym.mutation.warm.session import Warmth
-    from codegym.mutation.warm.stage import Seen
+    from codegym.mutation.warm.stage import Counts, Seen
     from codegym.store import LayerStore
     from codegym.tasks import Environment
 
@@ -28,6 +28,8 @@ _MS = 1000.0
 _CANDIDATES, _NULLS, _COMPARED, _COLD = 20, 25, 5, 0.25
 _NULL_BATCH = 250
 _SHOWN = 5
+#: Candidates that are to be tried a minute, by language.
+_A_MINUTE = {"python": 900, "javascript": 300, "rust": 100, "c": 200}
 
 
 class MutationBench:
@@ -75,39 +77,37 @@ class MutationBench:
         if not found.candidates:
             raise UsageError(f"no edit of {self._environment.name} is in {self._globs}")
         warmth = found.warmths[found.baselines[0].suite.name]
-        if can_switch(found.baselines[0]):
-            raise UsageError(
-                f"{self._environment.name}: edits of {self._environment.language} are tried many "
-                f"to a build; `codegym generate {self._environment.name} --json` tells how fast"
-            )
-        if warmth.why:
+        switched = can_switch(found.baselines[0])
+        if warmth.why and not switched:
             raise UsageError(f"{self._environment.name}: {warmth.why}, so all is tried cold")
         with TemporaryDirectory(prefix="codegym-bench-") as name:
-            store = LayerStore(Path(name))
-            fast, seen = await self._fast(found, store)
+            counts, seen = await self._fast(found, LayerStore(Path(name)))
+            if not seen:
+                raise UsageError(f"{self._environment.name}: no edit can be tried fast")
             return [
-                await self._against_cold(found, seen, fast),
+                await self._against_cold(found, seen, counts),
                 await self._confirm(found, seen, warmth),
                 await self._agreement(found, seen),
-                await self._nulls(found, seen, warmth),
+                _among(counts) if switched else await self._nulls(found, seen, warmth),
             ]
 
     def _wanted(self, candidate: Candidate) -> bool:
         return not self._globs or any(fnmatch(candidate.path, one) for one in self._globs)
 
-    async def _fast(self, found: Outset, store: LayerStore) -> tuple[float, list[Seen]]:
-        """Milliseconds a candidate, and what was seen of each."""
+    async def _fast(self, found: Outset, store: LayerStore) -> tuple[Counts, list[Seen]]:
+        """What the stage did, and what was seen of each candidate that it tried."""
         from codegym.mutation.candidates import draw
+        from codegym.mutation.switched.looking import UNBUILT
         from codegym.mutation.warm.stage import Stage
 
-        self._note("trying candidates in forked processes")
+        self._note("trying candidates, many to a session or a build")
         stage = Stage(self._setting, found.screen, found.warmths, store, self._workers)
         drawn = islice(draw(found.candidates, 0), self._times * _CANDIDATES)
         seen = [one async for wave in stage.waves(drawn) for one in wave]
-        looked = [one for one in seen if one.look is not None]
-        return _MS * stage.counts.seconds / max(1, stage.counts.looked), looked
+        looked = [one for one in seen if one.look is not None and one.look.why != UNBUILT]
+        return stage.counts, looked
 
-    async def _against_cold(self, found: Outset, seen: list[Seen], fast: float) -> Figure:
+    async def _against_cold(self, found: Outset, seen: list[Seen], counts: Counts) -> Figure:
         """One candidate in the fast stage, and one whole run for each of a few."""
         from codegym.grading.trials import run_on, together
         from codegym.types import Change
@@ -127,12 +127,13 @@ class MutationBench:
         cold = _MS * (time.perf_counter() - began) / count
         return _one(
             "mutation_fast_ms",
-            fast,
+            _MS * counts.seconds / max(1, counts.looked),
             cold,
-            target=60_000 / 900,
-            what=f"wall time a candidate, {len(seen)} tried with all cores, choosing them included",
+            target=60 * _MS / _A_MINUTE[self._environment.language],
+            what=f"wall time a candidate, {counts.looked} tried with all cores, choosing them "
+            "included",
             against=f"a fresh sandbox and the whole suite for each of {count}, with all cores",
-            n=len(seen),
+            n=counts.looked,
         )
 
     async def _confirm(self, found: Outset, seen: list[Seen], warmth: Warmth) -> Figure:
@@ -217,6 +218,19 @@ class MutationBench:
             against="",
             n=run,
         )
+
+
+def _among(counts: Counts) -> Figure:
+    """How many mutants that change nothing, tried among candidates, fail a test."""
+    return _one(
+        "mutation_null_valid",
+        float(counts.null_valid),
+        None,
+        target=0.0,
+        what="mutants that change nothing and fail a test, one for each 20 candidates",
+        against="",
+        n=counts.nulls,
+    )
 
 
 def _one(
