@@ -182,7 +182,8 @@ class Difficulty:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Put back what ``state_dict`` gave; tasks that are not there yet get theirs later."""
         self.clock, self.skill = int(state["clock"]), dict(state["skill"])
-        self.weights = np.array(state["weights"], np.float64)
+        kept = np.array(state["weights"], np.float64)
+        self.weights = np.concatenate((kept, WEIGHTS[len(kept) :]))
         self._evidence[:] = 0.0
         self._pending = {name: list(values) for name, values in state["tasks"].items()}
         self._settle()

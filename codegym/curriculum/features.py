@@ -17,7 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from codegym.grading.features import features_of
+from codegym.tasks.knobs import Knobs
 from codegym.types import Task
+
+#: Most detail of a statement; and so many actions that nobody misses more.
+_MOST_DETAIL: Final = 3
+_AMPLE_STEPS: Final = 96
 
 Floats = NDArray[np.float64]
 
@@ -34,7 +39,8 @@ def _hidden_from_view(found: Mapping[str, float]) -> float:
 
 
 #: Each feature: how it is read from a task's numbers (missing ones are 0), scaled to about 0 to 1
-#: so that no outcome moves a weight far; and its first weight, in logits of failure.
+#: so that no outcome moves a weight far; and its first weight, in logits of failure. New ones come
+#: last: a state that was kept has the weights of those that there were.
 FEATURES: Final[Mapping[str, tuple[Callable[[Mapping[str, float]], float], float]]] = {
     "label": (lambda found: found["difficulty"], 1.0),
     "files": (lambda found: _log2(found["files"]) / 2, 2.2),
@@ -46,6 +52,10 @@ FEATURES: Final[Mapping[str, tuple[Callable[[Mapping[str, float]], float], float
     "function": (lambda found: _log2(found["function_lines"]) / 8, 0.8),
     "depth": (lambda found: found["depth"] / 8, 0.8),
     "untold": (lambda found: float(found["statement_chars"] == 0), 0.2),
+    "vague": (lambda found: found["vague"] / 2, 0.3),
+    "untraced": (lambda found: found["untraced"], 0.3),
+    "unshown": (lambda found: found["unshown"], 0.4),
+    "brief": (lambda found: found["brief"], 0.5),
 }
 WEIGHTS: Final = np.array([weight for _, weight in FEATURES.values()])
 
@@ -96,6 +106,17 @@ def vector(task: Task) -> Floats:
     return np.array([read(numbers) for read, _ in FEATURES.values()])
 
 
+def _of_knobs(task: Task) -> Mapping[str, float]:
+    """How far each knob is turned towards harder; a budget of 96 steps or more is none."""
+    knobs, failing = Knobs.of(task), frozenset(task.fail_to_pass)
+    return {
+        "vague": float(_MOST_DETAIL - knobs.detail) if knobs.detail else 0.0,
+        "untraced": float(not knobs.tracebacks),
+        "unshown": len(failing & task.hidden) / max(len(failing), 1),
+        "brief": _log2(_AMPLE_STEPS / knobs.max_steps) / 4 if knobs.max_steps else 0.0,
+    }
+
+
 def category_of(task: Task, by: str) -> str:
     """A task's category; ``by`` is one of ``CATEGORIES``."""
     return _CATEGORIES[by](task)
@@ -105,7 +126,7 @@ def _numbers(task: Task) -> Mapping[str, float]:
     given: dict[str, Any] = dict(task.features)
     if "difficulty" not in given and "files" not in given and task.patch:
         given = {**features_of(task), **given}
-    found = _Numbers(edits=float(order_of(task)))
+    found = _Numbers(edits=float(order_of(task)), **_of_knobs(task))
     for name, value in given.items():
         if isinstance(value, int | float) and math.isfinite(value):
             found[name] = float(value)

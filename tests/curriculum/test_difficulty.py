@@ -11,7 +11,7 @@ from pools import make_task
 
 from codegym.curriculum.calibration import calibrate
 from codegym.curriculum.difficulty import Difficulty
-from codegym.curriculum.features import FEATURES, operator_of, order_of, vector
+from codegym.curriculum.features import FEATURES, WEIGHTS, operator_of, order_of, vector
 from codegym.curriculum.outcomes import Outcome
 
 POOL = tuple(make_task(n, environment=f"env-{n % 2}", statement_chars=9) for n in range(6))
@@ -114,6 +114,26 @@ def test_features_make_a_task_harder_as_they_should_and_a_label_stands_for_all()
         POOL[0], provenance={"operators": {"b": "1", "a": "1"}, "spans": [{}, {}]}, features={}
     )
     assert (operator_of(task), order_of(task)) == ("a+b", 2)
+
+
+def test_each_knob_makes_a_task_harder_as_it_should():
+    def label(task):
+        return float(vector(task) @ WEIGHTS)
+
+    plain = replace(POOL[0], features={"files": 1, "detail": 3, "tracebacks": 1, "max_steps": 96})
+    assert label(plain) == label(replace(plain, features={"files": 1}))
+    for knob in ({"detail": 2}, {"tracebacks": 0}, {"max_steps": 24}):
+        assert label(replace(plain, features={**plain.features, **knob})) > label(plain)
+    assert label(replace(plain, hidden=frozenset(plain.fail_to_pass))) > label(plain)
+    assert label(replace(plain, hidden=frozenset(plain.pass_to_pass))) == label(plain)
+
+
+def test_a_state_from_before_a_feature_was_known_is_gone_on_with():
+    old = Difficulty().state_dict()
+    kept = [0.5] * (len(FEATURES) - 4)
+    model = Difficulty()
+    model.load_state_dict({**old, "weights": kept})
+    assert model.weights.tolist() == [*kept, *WEIGHTS[-4:]]
 
 
 def test_no_outcome_moves_what_is_expected_of_other_tasks_far():
