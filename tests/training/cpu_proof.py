@@ -31,12 +31,12 @@ class Size:
     """How long it takes.
 
     Attributes:
-        sft_steps: Steps of 16 demonstrations.
+        sft_steps: Steps of 8 demonstrations.
         rl_steps: Steps of ``groups`` times ``samples`` episodes.
         measured: Episodes of each held-out task.
     """
 
-    sft_steps: int = 1500
+    sft_steps: int = 3000
     rl_steps: int = 60
     groups: int = 16
     samples: int = 8
@@ -78,7 +78,7 @@ class Proof:
     def imitate(self, seed: int) -> Path:
         """Learn from demonstrations of the demonstrated operators."""
         out = f"runs/sft-{seed}"
-        how = ("--tiny", "--whole", "--batch", "16", "--lr", "2e-3", "--save-every", "250")
+        how = ("--tiny", "--whole", "--batch", "8", "--lr", "2e-3", "--save-every", "250")
         shown = ("--no-run-tests", "--set", "demonstration.words=true",
                  "--set", "demonstration.around=0", "--set", "episode.max_steps=1")  # fmt: skip
         self.command("train", "sft", "--tasks", "packs/shown-train", "--out", out, "--seed", seed,
@@ -94,13 +94,13 @@ class Proof:
                      "--max-steps", "1", *how, *IN_TRAINING)  # fmt: skip
         return self.out / out
 
-    def measure(self, kind: str, policies: Sequence[str]) -> dict:
-        """Rates on held-out functions, all gradings cold."""
+    def measure(self, pack: str, policies: Sequence[str]) -> dict:
+        """Rates on a pack, all gradings cold."""
         named = [part for policy in policies for part in ("--policy", policy)]
-        return self.command("evaluate", *named, "--env", ENV, "--tasks", f"packs/{kind}-held-out",
+        return self.command("evaluate", *named, "--env", ENV, "--tasks", f"packs/{pack}",
                             "--samples", self._size.measured, "--no-baselines",
                             "--policy-option", "max_tokens=64", "--workers", "8",
-                            "--out", f"evals/{kind}", *BRIEF)  # fmt: skip
+                            "--out", f"evals/{pack}", *BRIEF)  # fmt: skip
 
     def guess(self, kind: str) -> dict:
         """What edits that know nothing reach on the same tasks, by the tools that they need."""
@@ -140,7 +140,9 @@ def main(out: Path, seeds: int) -> None:
         policies += [f"hf:{proof.imitate(seed).relative_to(out)}"]
         policies += [f"hf:{proof.reinforce(seed).relative_to(out)}"]
         print(f"seed {seed}: {gradings(out / f'runs/rl-{seed}')}", flush=True)
-    rates = {kind: proof.measure(kind, policies) | proof.guess(kind) for kind in KINDS}
+    rates = {
+        kind: proof.measure(f"{kind}-held-out", policies) | proof.guess(kind) for kind in KINDS
+    }
     print("| held-out functions | demonstrated operators | others |\n|---|---|---|")
     for name in next(iter(rates.values())):
         print(row(name, {kind: found[name] for kind, found in rates.items()}))
