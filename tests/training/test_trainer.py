@@ -238,6 +238,17 @@ async def test_a_group_of_one_is_refused(beginner, tmp_path):
         await train_rl(_config(beginner, tmp_path / "rl", samples=1), stage=Desk())
 
 
+async def test_a_memo_is_refused_where_a_score_is_not_enough(beginner, tmp_path):
+    config = _config(beginner, tmp_path / "rl", memo=True)
+    with pytest.raises(UsageError, match=r"--set episode.reward=solved and --feedback off"):
+        await train_rl(config, stage=Desk())
+    config = replace(config, options=replace(OPTIONS, reward="solved"))
+    with pytest.raises(UsageError, match="sandboxes of this process alone"):
+        await train_rl(config, stage=Desk())
+    with pytest.raises(UsageError, match="--feedback off"):
+        await train_rl(replace(config, feedback=Feedback()), stage=Desk())
+
+
 # A step that cannot be taken
 
 
