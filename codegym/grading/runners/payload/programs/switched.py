@@ -19,7 +19,7 @@ from typing import Any, Protocol
 from . import cargo, node, tap
 from .driving import Ended, Limit, Report, Request, Test, ask, files_of, request_of, run
 
-_PATIENCE, _GRACE_CPU_SEC, _GRACE_WALL_SEC = 5.0, 2, 20.0
+_PATIENCE, _GRACE_CPU_SEC, _GRACE_WALL_SEC = 5.0, 1, 20.0
 _C_ERROR = re.compile(r"^([^\s:]+):(\d+):(?:\d+:)? (?:fatal )?error: ", re.MULTILINE)
 _SCRIPT_ERROR = re.compile(r"^(?:file://)?(/\S+):(\d+)$", re.MULTILINE)
 _Ran = tuple[list[tuple[str, Test]], Ended, str]
