@@ -15,7 +15,8 @@ class Entry:
 
     Attributes:
         time: Seconds since 1970.
-        event: ``"connect"`` (a tunnel is asked for), ``"request"``, ``"end"`` (of its answer);
+        event: ``"connect"`` (a tunnel is asked for), ``"request"``, ``"end"`` (of its
+            answer), ``"fetch"`` (of an index, by the proxy itself);
             others tell what went wrong, and where.
         allowed: The verdict.
         rule: The rule that allows it, or ``""``.

@@ -57,6 +57,11 @@ class NetworkPolicy:
         allowed = self._read(registries).rules
         return frozenset(host for rule in allowed for host in rule.hosts if "*" not in host)
 
+    def dated(self, registries: Mapping[str, Sequence[str]]) -> frozenset[str]:
+        """The hosts of which the proxy itself answers, as of a date."""
+        allowed = self._read(registries).rules
+        return frozenset(host for rule in allowed if rule.as_of for host in rule.hosts)
+
     def explain(
         self, url: str, registries: Mapping[str, Sequence[str]], method: str = "GET"
     ) -> Explanation:

@@ -106,14 +106,15 @@ class Way:
     def check_upstream(self) -> None:
         """Raise ``SandboxError`` where something that the policy names was out of reach last.
 
-        What only a wildcard stands for does not count: there an agent chooses the name.
+        What only a wildcard stands for does not count: there an agent chooses the name. Nor is it
+        the origin's answer where the proxy says of an index that something is not there.
         """
-        exact = self._policy.hosts(self.registries)
+        exact, dated = self._policy.hosts(self.registries), self._policy.dated(self.registries)
         unreached: dict[str, str] = {}
         for entry in read_log(self.log, self._seen):
             if entry.host in exact and (problem := _unreached(entry)):
                 unreached[entry.host] = problem
-            elif entry.event == "end" and entry.status:
+            elif entry.status and entry.event == ("fetch" if entry.host in dated else "end"):
                 unreached.pop(entry.host, None)
         for host, reason in unreached.items():
             raise SandboxError(f"the network policy allows {host}, which is not reached: {reason}")

@@ -111,6 +111,7 @@ async def test_an_index_that_is_out_of_reach_is_a_fault(setting, source, live, r
     await made.reset(source.get("tiny-0"))
     try:
         await said(made, bash(f"pip --retries 0 install {PACKAGE}"))
+        await said(made, bash("pip --retries 0 install tinycalc"))  # which the proxy denies, itself
         result = await made.step(call("submit"))
     finally:
         await made.close()
