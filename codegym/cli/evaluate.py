@@ -32,6 +32,7 @@ OptionsOfAll = Annotated[
         help="An option, given to each policy that has it; may be repeated.",
     ),
 ]
+EnvId = Annotated[str, typer.Option("--env", metavar="ID", help="How tasks are presented.")]
 Baselines = Annotated[
     bool, typer.Option(help="Also play random_edit, which knows nothing of what it repairs.")
 ]
@@ -48,9 +49,7 @@ UnigramFrom = Annotated[
 def evaluate(
     policy: PolicyNames,
     out: Annotated[Path, typer.Option("--out", help="A folder; one that exists is resumed.")],
-    env_id: Annotated[
-        str, typer.Option("--env", metavar="ID", help="How tasks are presented.")
-    ] = "CodeGym/Tasks-v0",
+    env_id: EnvId = "CodeGym/Tasks-v0",
     tasks: TaskSourceName = None,
     samples: given.Samples = 1,
     baselines: Baselines = True,

@@ -52,8 +52,8 @@ def run(
 ) -> None:
     """Run a policy on tasks and grade what it does.
 
-    A run that was stopped, however it was stopped, goes on when the same command is given again.
-    The exit status is 1 where an episode could not be graded: a fault, or a broken task.
+    A run that was stopped goes on when the same command is given again. The exit status is 1 where
+    an episode could not be graded: a fault, or a broken task.
     """
     from codegym.envs.options import EpisodeOptions
     from codegym.loop import RunConfig
@@ -83,8 +83,7 @@ def run(
         sandbox=sandbox,
         options=options,
     )
-    summary = _watched(config, ray, ray_actors)
-    _tell(summary, out, as_object=json)
+    _tell(summary := _watched(config, ray, ray_actors), out, as_object=json)
     if summary.faults:
         raise typer.Exit(1)
 

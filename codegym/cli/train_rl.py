@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -24,6 +25,10 @@ class Switch(StrEnum):
     OFF = "off"
 
 
+Judge = Annotated[str, typer.Option(metavar="POLICY", help="Asked for hints, too: chat:MODEL.")]
+Memo = Annotated[bool, typer.Option("--memo/--no-memo", help="Whether grades are remembered.")]
+
+
 def rl(
     out: given.Out,
     init: given.Init,
@@ -34,18 +39,14 @@ def rl(
     groups: Annotated[int, typer.Option(min=1, help="Tasks in a step.")] = 8,
     samples: Annotated[int, typer.Option(min=2, help="Episodes of each task.")] = 8,
     feedback: Annotated[Switch, typer.Option(help="Whether hints are learned from.")] = Switch.OFF,
-    judge: Annotated[
-        str, typer.Option(metavar="POLICY", help="Asked for hints, too: chat:MODEL.")
-    ] = "",
+    judge: Judge = "",
     learning_rate: given.Rate = 2e-4,
     max_action_tokens: Annotated[int, typer.Option(min=1, help="Of one action.")] = 256,
     lora: given.Lora = 0,
     device: given.Device = "auto",
     seed: given.Seed = 0,
     save_every: given.SaveEvery = 10,
-    memo: Annotated[
-        bool, typer.Option("--memo/--no-memo", help="Whether grades are remembered.")
-    ] = False,
+    memo: Memo = False,
     workers: Annotated[int, typer.Option("--workers", "-w", min=1, help="Episodes at once.")] = 16,
     sandbox: Sandbox = "auto",
     ray: RayAddress = None,
@@ -57,9 +58,8 @@ def rl(
 ) -> None:
     """Train by rewards: episodes in sandboxes, real grades, a step; again.
 
-    Give the same command again to go on where it was stopped, however it was stopped. With --memo,
-    work that was graded before is not graded again, but for a twentieth of it; the exit status is 1
-    where a grade was not the same the second time.
+    Give the same command again to go on where it was stopped. With --memo, what was graded before
+    is not graded again, but for a twentieth; the exit status is 1 where a grade was not the same.
     """
     given.require_train()
     from codegym.training.session import Budget
@@ -88,6 +88,11 @@ def rl(
 
     taken = _watched(config, ray, ray_actors)
     given.tell(out, taken, as_object=json)
+    _require_same(out)
+
+
+def _require_same(out: Path) -> None:
+    """Exit with 1 where a grade that was known was not the same the second time."""
     if given.gradings(out).get("differences"):
         raise typer.Exit(1)
 
