@@ -32,9 +32,6 @@ def sft(
     run_tests: Annotated[
         bool, typer.Option("--run-tests/--no-run-tests", help="Whether they run the tests.")
     ] = True,
-    whole: Annotated[
-        bool, typer.Option("--whole", help="Learn what is read, too: for a model from nothing.")
-    ] = False,
     learning_rate: given.Rate = 1e-3,
     lora: given.Lora = 0,
     device: given.Device = "auto",
@@ -73,7 +70,6 @@ def sft(
         device=device,
         seed=seed,
         showing=parts.make("demonstration", Showing, tests=run_tests),
-        whole=whole,
         workers=workers,
         sandbox=sandbox,
         options=given.episode(parts, env, tools, max_output_chars=4000),

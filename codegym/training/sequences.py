@@ -42,12 +42,6 @@ class TokenSequence:
         """The sampler's, of the policy's tokens, in order."""
         return tuple(self.sampler_logprobs[place] for place in self.actions)
 
-    def whole(self) -> TokenSequence:
-        """The same tokens, all to be learned but the first, as if the policy had written them."""
-        count = len(self.ids)
-        mask = (True,) + (False,) * (count - 1)
-        return TokenSequence(self.ids, mask, (0.0,) * count, (Span(0, 1, count),))
-
 
 class _Growing:
     """A sequence that turns are added to."""

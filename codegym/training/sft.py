@@ -47,8 +47,6 @@ class SftConfig:
         batch: Demonstrations in a step, >= 1.
         lora: Rank of adapters; 0: all weights are trained.
         showing: How it is demonstrated.
-        whole: Whether what the policy reads is learned, too: to a model made from nothing, that is
-            most of what there is to learn from.
         workers: Demonstrations played at once.
         options: How they are played.
     """
@@ -64,7 +62,6 @@ class SftConfig:
     device: str = "auto"
     seed: int = 0
     showing: Showing = field(default_factory=Showing)
-    whole: bool = False
     workers: int = 2
     sandbox: str = "auto"
     options: EpisodeOptions = field(default_factory=EpisodeOptions)
@@ -84,7 +81,6 @@ class SftConfig:
             "lora": str(self.lora),
             "seed": str(self.seed),
             "showing": str(self.showing),
-            "whole": str(self.whole),
         }
 
 
@@ -108,8 +104,6 @@ async def train_sft(
         renderer = Renderer(tokenizer, config.options.toolbox.functions)
         examples = [s for each in shown for s in sequences(renderer.demonstrate(each))]
         examples = _fitting(examples, model.config.max_position_embeddings, watcher)
-        if config.whole:
-            examples = [each.whole() for each in examples]
         model = for_training(model, device_named(config.device), lora=config.lora)
         learner = Learner(model, tokenizer, config.how)
         with Session(folder, learner, config.budget, watcher) as session:

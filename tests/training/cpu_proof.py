@@ -78,7 +78,7 @@ class Proof:
     def imitate(self, seed: int) -> Path:
         """Learn from demonstrations of the demonstrated operators."""
         out = f"runs/sft-{seed}"
-        how = ("--tiny", "--whole", "--batch", "8", "--lr", "2e-3", "--save-every", "250")
+        how = ("--tiny", "--batch", "8", "--lr", "2e-3", "--save-every", "250")
         shown = ("--no-run-tests", "--set", "demonstration.words=true",
                  "--set", "demonstration.around=0", "--set", "episode.max_steps=1")  # fmt: skip
         self.command("train", "sft", "--tasks", "packs/shown-train", "--out", out, "--seed", seed,

@@ -97,12 +97,3 @@ def test_a_turn_that_was_cut_off_teaches_nothing():
 def test_tokens_that_do_not_fit_are_refused(change, told):
     with pytest.raises(UsageError, match=told):
         sequences(_trajectory(replace(_trace([1], [2]), **change)))
-
-
-def test_a_whole_sequence_is_the_same_tokens_all_to_be_learned_but_the_first():
-    (one,) = sequences(_trajectory(*_going_on([([1, 2], [3]), ([4], [5, 6])])))
-    whole = one.whole()
-    assert whole.ids == one.ids
-    assert whole.actions == tuple(range(1, len(one.ids)))
-    assert whole.env_mask == (True, *(False,) * (len(one.ids) - 1))
-    assert len(whole.logprobs()) == len(whole.actions)
