@@ -28,6 +28,8 @@ _MS = 1000.0
 _CANDIDATES, _NULLS, _COMPARED, _COLD = 20, 25, 5, 0.25
 _NULL_BATCH = 250
 _SHOWN = 5
+#: So many confirmed one after another at least: the last leave cores idle.
+_ROUNDS = 4
 #: Candidates that are to be tried a minute, by language.
 _A_MINUTE = {"python": 900, "javascript": 300, "rust": 100, "c": 200}
 
@@ -145,8 +147,9 @@ class MutationBench:
         self._note("confirming tasks")
         baseline = found.baselines[0]
         failing = [one.candidate for one in seen if one.look is not None and one.look.failed]
-        chosen = failing[: max(2 * self._workers, self._times // 2)]
-        free = asyncio.Semaphore(at_once([warmth], self._workers))
+        ways = at_once([warmth], self._workers)
+        chosen = failing[: max(_ROUNDS * ways, self._times // 2)]
+        free = asyncio.Semaphore(ways)
 
         async def confirmed(one: Candidate) -> Trial:
             async with free:
