@@ -114,4 +114,4 @@ def _show(added: Added, *, json: bool) -> None:
     for note in added.notes:
         out.print(f"  {safe(note)}", soft_wrap=True)
     out.print(f"{added.folder}", style="dim", soft_wrap=True)
-    out.print(f"codegym tasks from-patch {added.name} bug.patch", style="dim")
+    out.print(f"codegym generate {added.name} --count 20", style="dim")

@@ -112,7 +112,7 @@ def generate(
     if json:
         print_json(_as_json(result, pack, folder) | {"environment": home.name, "statements": told})
     else:
-        _print(result, pack, folder)
+        _print(result, count, pack, folder)
         if told:
             said = ", ".join(f"{count} {what}" for what, count in told.items())
             console().print(f"statements by {safe(statements)}: {said}", soft_wrap=True)
@@ -163,7 +163,7 @@ def _rate(count: int, seconds: float) -> float | None:
     return 60 * count / seconds if count else None
 
 
-def _print(result: Generated, pack: PackInfo, folder: Path) -> None:
+def _print(result: Generated, count: int, pack: PackInfo, folder: Path) -> None:
     from codegym.mutation import REASONS
 
     out = console()
@@ -177,6 +177,9 @@ def _print(result: Generated, pack: PackInfo, folder: Path) -> None:
         f"running ({result.found} in all), in {result.seconds:.0f} s",
         soft_wrap=True,
     )
+    if len(result.tasks) < count:
+        said = f"fewer than the {count} that were asked for: nothing more was found to try"
+        out.print(said, style="yellow")
     _print_stages(result)
     out.print(safe(f"version {pack.version} of the pack {pack.name}, in {folder}"), soft_wrap=True)
     out.print(f"codegym tasks list --tasks {pack.name}", style="dim", soft_wrap=True)

@@ -30,7 +30,7 @@ def explain(
     method: Annotated[str, typer.Option(help="The request's method.")] = "GET",
     json: Json = False,
 ) -> None:
-    """Say whether a policy allows an address, and by which rule."""
+    """Say whether a policy allows an address, and by which rule; exit status 1 if it does not."""
     from codegym.network.policy import find_policy
     from codegym.network.registries import registry_addresses
 
@@ -38,9 +38,11 @@ def explain(
     told = found.explain(url, registry_addresses(found.registries), method)
     if json:
         print_json({"policy": found.path, **plain(told)})
-        return
-    verdict = f"allowed by rule {told.rule!r}" if told.allowed else "denied"
-    console().print(f"{verdict}: {safe(told.reason)}", soft_wrap=True)
+    else:
+        verdict = f"allowed by rule {told.rule!r}" if told.allowed else "denied"
+        console().print(f"{verdict}: {safe(told.reason)}", soft_wrap=True)
+    if not told.allowed:
+        raise typer.Exit(1)
 
 
 @app.command("log")
@@ -69,7 +71,10 @@ def log(run: RunPath, episode: EpisodeNumber = 0, json: Json = False) -> None:
 def _table(entries: Sequence[Entry]) -> Table:
     from rich.table import Table
 
-    table = Table("s", "what", "where", "verdict", "why", box=None, pad_edge=False)
+    table = Table("s", "what", box=None, pad_edge=False)
+    table.add_column("where", overflow="fold", min_width=30)
+    table.add_column("verdict")
+    table.add_column("why")
     began = entries[0].time
     for entry in entries:
         if entry.event == "connect" and entry.allowed:

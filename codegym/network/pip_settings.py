@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import importlib
 import os
 import subprocess
 import sys
@@ -85,10 +84,15 @@ def settings_from(config: Mapping[str, str]) -> IndexSettings:
 
 def _default_index() -> str:
     """The index that pip uses unless it is told otherwise."""
-    try:
-        module = importlib.import_module("pip._internal.models.index")
-        return str(module.PyPI.simple_url)
-    except (ImportError, AttributeError) as error:
-        raise UnavailableError(
-            "this pip does not say which index it uses", "Set PIP_INDEX_URL"
-        ) from error
+    said = "from pip._internal.models.index import PyPI; print(PyPI.simple_url)"
+    told = subprocess.run(
+        [sys.executable, "-P", "-c", said],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=_TIMEOUT_SEC,
+        check=False,
+    )
+    if told.returncode != 0:
+        raise UnavailableError("this pip does not say which index it uses", "Set PIP_INDEX_URL")
+    return told.stdout.strip()

@@ -76,7 +76,10 @@ class NetworkPolicy:
             DataError: The policy is wrong.
         """
         verdict = rules.explain(self._read(registries), url, method)
-        return Explanation(verdict.allowed, verdict.rule, verdict.reason)
+        reason = verdict.reason
+        if any(rule.as_of and rule.name == verdict.rule for rule in self._read(registries).rules):
+            reason += "; what is newer than the task, and the project under test, are not there"
+        return Explanation(verdict.allowed, verdict.rule, reason)
 
     def _read(self, registries: Mapping[str, Sequence[str]]) -> rules.Policy:
         try:

@@ -88,6 +88,15 @@ async def test_the_wait_that_is_asked_for_is_kept(server, endpoint, answers):
     assert answer.lost_sec >= 0.3, "it is not the policy's time"
 
 
+async def test_a_long_wait_is_told(server, endpoint, answers, caplog):
+    server.script = [answers.error(429, "wait", Retry_After="1000")]
+    asking = asyncio.ensure_future(endpoint.complete(REQUEST, read_reply))
+    while not caplog.messages:  # noqa: ASYNC110 - a log has no event
+        await asyncio.sleep(0.01)
+    asking.cancel()
+    assert caplog.messages == [f"{server.url} asks to wait 300 s (status 429)"]
+
+
 def test_waits_are_read_in_both_forms_and_bounded():
     assert wait_of({"retry-after": "2"}) == 2
     assert 50 < wait_of({"retry-after": formatdate(time.time() + 60, usegmt=True)}) <= 61

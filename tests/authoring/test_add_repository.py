@@ -127,6 +127,20 @@ async def test_a_project_of_a_monorepo_and_its_history(setting, monorepo):
     assert [task.fail_to_pass for task in made.tasks] == [("tests/test_api.py::test_main",)]
 
 
+async def test_a_monorepos_top_says_which_projects_there_are(setting, tmp_path, at_home):
+    for name in ("api", "web"):
+        project = tmp_path / "mono" / "services" / name
+        (project / name).mkdir(parents=True)
+        (project / "pyproject.toml").write_text(f'[project]\nname = "{name}"\nversion = "1"\n')
+        (project / name / "__init__.py").write_text("ONE = 1\n")
+        (project / "tests").mkdir()
+        text = f"from {name} import ONE\n\n\ndef test_one():\n    assert ONE == 1\n"
+        (project / "tests" / f"test_{name}.py").write_text(text)
+    below = r"projects below it: services/api, services/web\. Name one with --subdir"
+    with pytest.raises(UsageError, match=below):
+        await authoring.add_environment(str(tmp_path / "mono"), setting)
+
+
 async def test_a_plain_folder(setting, tmp_path, at_home):
     folder = tmp_path / "My Thing"
     for name, text in {

@@ -227,6 +227,21 @@ def test_names_of_test_files_are_as_configured(path, text):
     assert find_layout(made, "x").tests == ("tests",)
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("thing-1.0.tar.gz", "add their repository instead"),
+        ("thing", r"below it: services/api, web\. Name one with --subdir"),
+    ],
+)
+def test_where_tests_may_be_that_are_not_here(name, said):
+    made = tree(**{"a.py": "", "services/api/setup.py": "", "web/pyproject.toml": ""})
+    with pytest.raises(UsageError, match=said):
+        find_layout(made, name)
+    with pytest.raises(UsageError, match="tasks are made of tests"):
+        find_layout(tree(**{"a.py": ""}), "thing")
+
+
 def test_a_folder_of_a_monorepo():
     made = tree(**{"services/api/a.py": "", "services/b.py": "", "c.py": ""})
     assert list(inside(made, "services/api")) == ["a.py"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import random
 import time
 from collections.abc import Callable, Mapping
@@ -18,9 +19,11 @@ if TYPE_CHECKING:
     import httpx
 
 T = TypeVar("T")
+_log = logging.getLogger("codegym")
 
 _MAX_BODY_BYTES = 16 * 1024 * 1024
 _PATH = "/chat/completions"
+_TOLD_SEC = 10.0  # a wait that one wants to know of
 _BASE_DELAY_SEC = 0.5
 _MAX_DELAY_SEC = 60.0
 #: So many requests in a row that came to nothing: the endpoint is down, and the run stops.
@@ -109,6 +112,10 @@ class Endpoint:
                     else:
                         problem = self._judge(status, body, headers.get("location", ""))
                         waited = wait_of(headers)
+                        if waited is not None and waited >= _TOLD_SEC:
+                            _log.warning(
+                                "%s asks to wait %.0f s (status %d)", self.base_url, waited, status
+                            )
                 if attempt < self.max_retries:
                     await asyncio.sleep(self._delay(attempt) if waited is None else waited)
         raise self._given_up(problem)

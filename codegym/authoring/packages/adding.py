@@ -20,6 +20,7 @@ from pathlib import Path
 from codegym.authoring.packages.gathering import Gathered, gather, pins_of
 from codegym.authoring.packages.index import Requested
 from codegym.authoring.packages.judging import Verdict, deselectable
+from codegym.authoring.packages.layout import several_projects
 from codegym.authoring.packages.locking import lock_text
 from codegym.authoring.packages.references import Cloned, Plain, parse_reference
 from codegym.authoring.packages.services import Declaration
@@ -226,7 +227,8 @@ async def _tried(
         verdict, seconds = await try_suite(setting, ready)
     except UsageError as error:  # what is known besides is often the reason
         await comparing
-        known = "".join(f"\n  {note}" for note in found.notes)
+        notes = [*found.notes, *several_projects(ready.prepared.grading_tree)]
+        known = "".join(f"\n  {note}" for note in notes)
         raise UsageError(f"{found.name} cannot be an environment: {error}{known}") from error
     except BaseException:
         comparing.cancel()

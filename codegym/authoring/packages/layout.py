@@ -23,6 +23,8 @@ from codegym.sandbox.images.lock import normalise
 from codegym.types import File, Tree
 from codegym.workspace.names import folders_of
 
+_PROJECT = frozenset({"pyproject.toml", "setup.py", "setup.cfg"})
+_ARCHIVES = (".tar.gz", ".tgz", ".zip")
 _PATTERNS = ("test_*.py", "*_test.py")
 _TEST_CLASS = re.compile(rb"^class\s+\w+\([^)]*Test", re.MULTILINE)
 _TEST_FILE = re.compile(r"(?:test_.*|.*_test)\.py")
@@ -71,10 +73,22 @@ def find_layout(tree: Tree, filename: str) -> Layout:
     tests = _test_roots(tree)
     if not tests:
         raise UsageError(
-            f"{filename} holds no tests for pytest or unittest (test_*.py). Many projects leave "
-            "them out of what they publish: add their repository instead"
+            f"{filename} holds no tests for pytest or unittest (test_*.py). "
+            + (
+                "Many projects leave them out of what they publish: add their repository instead"
+                if filename.endswith(_ARCHIVES)
+                else "; ".join(several_projects(tree)) or "Add some: tasks are made of tests"
+            )
         )
     return Layout(import_path, tuple(packages), tests, _config(tree))
+
+
+def several_projects(tree: Tree) -> list[str]:
+    """What to say where projects lie below a tree's top; nothing where none does."""
+    folders = {path.rpartition("/")[0] for path in tree if path.rpartition("/")[2] in _PROJECT}
+    below = sorted(f for f in folders if f and not _NO_PACKAGE.intersection(f.split("/")))
+    shown = ", ".join(below[:4]) + (", …" if below[4:] else "")
+    return [f"There are projects below it: {shown}. Name one with --subdir."] if below else []
 
 
 def with_metadata(tree: Tree, layout: Layout, info: PackageInfo) -> Tree:

@@ -124,7 +124,7 @@ def _settle_main(folder: Path, address: str) -> str:
     try:
         said = git.run("rev-parse", "--verify", "--quiet", "HEAD^{commit}", folder=folder)
     except git.GitError as error:
-        raise UsageError(f"{address} has no commit on its main branch") from error
+        raise UsageError(f"{address} has no commit on its main branch; make one first") from error
     head = said.decode().strip()
     git.run("update-ref", _MAIN, head, folder=folder)
     git.run("symbolic-ref", "HEAD", _MAIN, folder=folder)
@@ -171,7 +171,8 @@ def _notes(tree: Tree) -> list[str]:
     notes = []
     pointers = sum(file.data.startswith(_LFS) for file in tree.values())
     if pointers:
-        notes.append(f"{pointers} files are pointers of git LFS: their content is not here.")
+        counted = "1 file is a pointer" if pointers == 1 else f"{pointers} files are pointers"
+        notes.append(f"{counted} of git LFS: their content is not here.")
     if ".gitmodules" in tree:
         notes.append("Its submodules are not here: their folders are missing.")
     return notes

@@ -145,8 +145,10 @@ def _readme(content: Content) -> str:
             lines.append(f"| `{shown}` | {reason} |")
         lines.append("")
     lines += [
-        "Make tasks with a patch that puts a bug in:",
+        "Make tasks by mutation, from fixes in its history, or with a patch that puts a bug in:",
         "",
+        f"    codegym generate {found.name} --count 20",
+        f"    codegym tasks from-history {found.name}",
         f"    codegym tasks from-patch {found.name} bug.patch",
         "",
     ]
