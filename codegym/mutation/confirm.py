@@ -136,5 +136,10 @@ async def _chosen(
     manner: Manner,
 ) -> SuiteRun:
     """Some tests of the suite, in the time that they should take several times over."""
-    limit = min(baseline.suite.timeout_sec, _PATIENCE * baseline.expected_sec(ids) + _GRACE_SEC)
+    limit = bound_sec(baseline, ids)
     return await run_on(setting, ready, changes, ids=sorted(ids), timeout_sec=limit, manner=manner)
+
+
+def bound_sec(baseline: Baseline, ids: frozenset[str]) -> float:
+    """Wall time that a run of chosen tests may take."""
+    return min(baseline.suite.timeout_sec, _PATIENCE * baseline.expected_sec(ids) + _GRACE_SEC)

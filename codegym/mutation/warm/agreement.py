@@ -9,6 +9,7 @@ from codegym.grading.setting import Setting
 from codegym.grading.trials import run_on, together
 from codegym.mutation.baseline import Baseline
 from codegym.mutation.candidates import Candidate
+from codegym.mutation.confirm import bound_sec
 from codegym.mutation.trial import judge
 from codegym.mutation.warm.stage import Seen
 from codegym.types import Change
@@ -25,7 +26,8 @@ class Difference:
     Attributes:
         candidate: It.
         fast: How the fast stage saw it end, and the tests that failed. ``"stopped"``: it would not
-            end; where it also keeps what it makes, time or memory is up first, as each bound is.
+            end in the time that the cold stage gives it; where it also keeps what it makes, time or
+            memory is up first, as each bound is.
         cold: The same of an ordinary run.
     """
 
@@ -69,8 +71,8 @@ async def _compared(
     fast = "stopped" if ended == "timed_out" else ended, frozenset(look.failed)
     changes = [Change(path, data) for path, data in seen.candidate.mutants.items()]
     limit = _GRACE_SEC + _PATIENCE * baseline.expected_sec(tests)
-    if look.ended == "timed_out":  # it is known to be long
-        limit = _GRACE_SEC
+    if look.ended == "timed_out":  # so is a task whose tests wait for half a minute
+        limit = bound_sec(baseline, tests)
     run = await run_on(setting, baseline.ready, changes, ids=sorted(tests), timeout_sec=limit)
     trial = judge([run], baseline, tests)
     ended, failing = trial.reason or "ran", frozenset(trial.failing)
