@@ -89,7 +89,7 @@ class MutationBench:
             return [
                 await self._against_cold(found, seen, counts),
                 await self._confirm(found, seen, warmth),
-                await self._agreement(found, seen),
+                await self._agreement(found, seen, warmth),
                 _among(counts) if switched else await self._nulls(found, seen, warmth),
             ]
 
@@ -172,14 +172,14 @@ class MutationBench:
             n=held,
         )
 
-    async def _agreement(self, found: Outset, seen: list[Seen]) -> Figure:
+    async def _agreement(self, found: Outset, seen: list[Seen], warmth: Warmth) -> Figure:
         """How many candidates fail other tests when they are imported."""
         from codegym.mutation.warm.agreement import differences
 
         self._note("comparing failing tests with those of ordinary runs")
         step = max(1, len(seen) // max(1, self._times * _COMPARED))
         chosen = [(one, found.screen.tests_for(one.candidate)[1]) for one in seen[::step]]
-        others = await differences(self._setting, found.baselines[0], chosen, self._workers)
+        others = await differences(self._setting, found.baselines[0], warmth, chosen, self._workers)
         told = "; ".join(
             f"{one.candidate.operator} in {one.candidate.path} {one.candidate.function} at "
             f"{one.candidate.edit.start}: {one.fast[0]} {len(one.fast[1])}, "
