@@ -42,7 +42,8 @@ def meant(site, value): return _note(site, "e", value)
 def rows(size, make):
     try:
         made = list(make())
-        return made if size is None or all(len(getattr(row, "values", row)) == size for row in made) else []
+        cells = (getattr(row, "values", row) for row in made)
+        return made if size is None or all(len(row) == size for row in cells) else []
     except Exception: return []
 class raises:
     def __init__(self, site, context, expected, match=None):
