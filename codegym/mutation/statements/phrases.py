@@ -32,7 +32,12 @@ ANY: Final = "Something used to work, and does not any more."
 SOMETHING: Final = "Something"
 
 GIVES: Final = "For example, `{call}` gives `{got}`, not `{expected}`."
-GET: Final = "For example, I get `{got}` and not `{expected}`."
+IS_NOT: Final = "For example, `{call}` is `{got}`, not `{expected}`."
+DIFFER: Final = "For example, `{got}` and `{expected}` should be equal."
+FAILS: Final = "For example, `{held}` does not hold any more."
+FAILS_FOR: Final = (
+    "For example, `{held}` does not hold any more: there are `{got}` and `{expected}`."
+)
 ENDS: Final = "For example, `{call}` ends in `{said}`."
 IS: Final = "The error is `{said}`."
 OF: Final = "It is of `{error}`."
@@ -46,6 +51,9 @@ WANTED: Final = (
 )
 EXAMPLE: Final = "For example:"
 
-_ONES = (ANY, GIVES, GET, ENDS, IS, OF, SEE, REPRODUCE, HAPPENS, COUNT, WANTED, EXAMPLE)
+_ONES = (
+    ANY, GIVES, IS_NOT, DIFFER, FAILS, FAILS_FOR, ENDS, IS, OF, SEE, REPRODUCE, HAPPENS, COUNT,
+    WANTED, EXAMPLE,
+)  # fmt: skip
 #: All of them.
 TEXT: Final = "\n".join([*_ONES, *(one for each in OPENINGS.values() for one in each)])

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, Literal
 
 from codegym.mutation.statements import phrases
@@ -16,6 +17,8 @@ Detail = Literal["low", "medium", "high"]
 DETAILS: Final[tuple[Detail, ...]] = ("low", "medium", "high")
 
 _MAX_CODE_CHARS: Final = 160
+#: Said by a test tool, and says nothing.
+_EMPTY: Final = re.compile(r"(AssertionError:? ?)?(assert (not )?(True|False|None)( is .*)?)?")
 
 
 def statements(
@@ -38,7 +41,7 @@ def statements(
     first = symptoms[0] if symptoms else Symptom()
     opening, plain = (_opening(one, task, seed) for one in (first, Symptom(first.nature)))
     head = _sound([opening, plain], secrets)
-    examples = [_example(one, secrets) for one in symptoms]
+    examples = list(dict.fromkeys(_example(one, secrets) for one in symptoms))
     medium = _joined([head, examples[0] if examples else ""])
     code = _block(phrases.REPRODUCE, first.code)
     told = [code, _happens(first, secrets), *examples[1:], _count(task)]
@@ -69,21 +72,41 @@ def _opening(symptom: Symptom, task: Task, seed: int) -> str:
 
 
 def _example(symptom: Symptom, secrets: Secrets) -> str:
-    """One example in a sentence, or ``""``."""
-    call = symptom.call if len(symptom.call) <= _MAX_CODE_CHARS else ""
-    said = secrets.without(symptom.said[0]) if symptom.said else ""
-    got, expected, ways = symptom.got, symptom.expected, []
-    if got and call:
-        ways.append(phrases.GIVES.format(call=call, got=got, expected=expected))
-    if got:
-        ways.append(phrases.GET.format(got=got, expected=expected))
-    if symptom.nature == "error":
-        if call:
-            ways.append(phrases.ENDS.format(call=call, said=said))
-        ways += [phrases.IS.format(said=said), phrases.OF.format(error=symptom.error)]
-    elif said:
-        ways.append(phrases.SEE.format(said=said))
+    """One example in a sentence, or ``""`` where nothing true can be said that helps."""
+    ways = _of_error(symptom, secrets) if symptom.nature == "error" else _of_value(symptom, secrets)
     return next((way for way in ways if not secrets.leaks(way)), "")
+
+
+def _of_value(symptom: Symptom, secrets: Secrets) -> Iterator[str]:
+    call, held = (
+        one if len(one) <= _MAX_CODE_CHARS else "" for one in (symptom.call, symptom.held)
+    )
+    values = {"got": symptom.got, "expected": symptom.expected}
+    if symptom.got and call:
+        yield (phrases.GIVES if "(" in call else phrases.IS_NOT).format(call=call, **values)
+    if symptom.got and held and not call:
+        yield phrases.FAILS_FOR.format(held=held, **values)
+    if held:
+        yield phrases.FAILS.format(held=held)
+    if symptom.got:
+        yield phrases.DIFFER.format(**values)
+    said = secrets.without(symptom.said[0]) if symptom.said else ""
+    if re.search(r"\w", said) and not _EMPTY.fullmatch(said) and symptom.nature != "value":
+        yield phrases.SEE.format(said=said)
+
+
+def _of_error(symptom: Symptom, secrets: Secrets) -> Iterator[str]:
+    said = secrets.without(symptom.said[0])
+    if symptom.error not in said:
+        return
+    call = symptom.call if len(symptom.call) <= _MAX_CODE_CHARS else ""
+    if not re.search(r"\w", said.partition(symptom.error)[2]):
+        said = symptom.error
+    if call:
+        yield phrases.ENDS.format(call=call, said=said)
+        yield phrases.ENDS.format(call=call, said=symptom.error)
+    yield phrases.IS.format(said=said)
+    yield phrases.OF.format(error=symptom.error)
 
 
 def _happens(symptom: Symptom, secrets: Secrets) -> str:

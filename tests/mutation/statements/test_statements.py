@@ -48,7 +48,11 @@ def test_three_levels_of_a_wrong_value():
         ("assert left == right failed\nE   left: 1\nE   right: 2", "wrong", "gives `1`, not `2`."),
         ("Expected values to be equal:\nE   1 !== 2", "wrong", "gives `1`, not `2`."),
         ("expected: <2> but was: <1>", "wrong", "gives `1`, not `2`."),
-        ("assert False", "behave|behaviour|does not any more", "assert False"),
+        (
+            "assert False",
+            "behave|behaviour|does not any more",
+            "For example, `area(4, 5) == 20` does not hold any more.",
+        ),
     ],
 )
 def test_what_is_wrong(said, nature, example):
@@ -67,9 +71,9 @@ def test_more_tests_are_told_of_in_the_highest_level_only():
     other = "tests/test_shapes.py:21: in test_biggest\n    assert\nE   assert 2 == 1\n"
     task = replace(TASK, fail_to_pass=("tests/test_shapes.py::test_area", "x::a", "x::b"))
     found = texts(task=task, others=[("tests/test_shapes.py::TestOther::test_biggest", other)])
-    assert "For example, `found` gives `2`, not `1`." in found["high"]
+    assert "For example, `biggest([1], key=area)` gives `2`, not `1`." in found["high"]
     assert found["high"].endswith("In all, 3 tests notice it.")
-    assert "`found`" not in found["medium"]
+    assert "biggest" not in found["medium"]
 
 
 def test_the_right_test_of_two_with_one_name():
