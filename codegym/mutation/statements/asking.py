@@ -24,7 +24,8 @@ _CALLS = ("call", "call_expression", "method_invocation")
 _COMPARED = ("comparison_operator", "binary_expression")
 _EQUAL = re.compile(r"(?i)\w*equals?|assert_eq|is_?equal_?to")
 _IN_COMPARING = re.compile(r": in __(eq|ne|lt|le|gt|ge|bool|len)__$", re.MULTILINE)
-_MAKERS = frozenset({"dict", "frozenset", "list", "range", "set", "tuple"})
+#: Such calls are values; so are those of classes.
+_MAKERS = frozenset({"approx", "dict", "frozenset", "list", "range", "set", "tuple"})
 _PLAIN = frozenset({
     "string", "integer", "float", "true", "false", "none", "unary_operator", "number",
     "concatenated_string", "null", "decimal_integer_literal", "string_literal", "character_literal",
@@ -45,6 +46,7 @@ class Asked:
         code: The test's body up to there.
         held: The condition that it asserts there.
         ended: What ends in the error, if one is raised.
+        compares: Whether it holds two sides against each other there, and nothing else.
         call: The side of a comparison that is not what should be.
         is_second: Whether that side stands second.
         subject: The function of the code under test whose result that is.
@@ -52,6 +54,7 @@ class Asked:
 
     code: str = ""
     held: str = ""
+    compares: bool = False
     ended: str = ""
     call: str = ""
     is_second: bool = False
@@ -89,6 +92,7 @@ def asked(tree: Tree, language: str, test: str, message: str, nature: Nature) ->
     return Asked(
         code=code,
         held="" if condition is None or raises else _text(parsed, condition),
+        compares=bool(sides),
         ended="" if about is None or not raises else _text(parsed, about),
         call="" if side is None else _text(parsed, side),
         is_second=second,
@@ -190,8 +194,9 @@ def _sides(parsed: Parsed, node: Node) -> tuple[Node, ...]:
     """The two that are compared by a condition, or by a call that says that it does that."""
     if node.type in _COMPARED:
         between = [child for child in node.children if not child.is_named]
+        inside = [child for child in node.named_children if not child.is_extra]
         equal = len(between) == 1 and between[0].type in ("==", "is")
-        return tuple(node.named_children) if equal and len(node.named_children) == 2 else ()
+        return tuple(inside) if equal and len(inside) == 2 else ()
     while node.type == "expression_statement" and node.named_child_count == 1:
         node = node.named_children[0]
     called = node.child_by_field_name("function") or node.child_by_field_name("name")

@@ -76,7 +76,8 @@ def _symptom(tree: Tree, language: str, test: str, message: str) -> Symptom:
     said = said_of(message)
     nature, error = _nature(said)
     seen = asked(tree, language, test, message, nature)
-    first, second = _values(said, language) if nature == "value" else ("", "")
+    told = nature == "value" and (seen.compares or language != "python")
+    first, second = _values(said, language) if told else ("", "")
     swapped = seen.is_second and not any(_NAMED.fullmatch(line) for line in said)
     got, expected = (second, first) if swapped else (first, second)
     call = _with_values(seen.call, said, got) if seen.call and got else seen.call

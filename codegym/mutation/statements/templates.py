@@ -18,7 +18,10 @@ DETAILS: Final[tuple[Detail, ...]] = ("low", "medium", "high")
 
 _MAX_CODE_CHARS: Final = 160
 #: Said by a test tool, and says nothing.
-_EMPTY: Final = re.compile(r"(AssertionError:? ?)?(assert (not )?(True|False|None)( is .*)?)?")
+_EMPTY: Final = re.compile(
+    r"(AssertionError:? ?)?"
+    r"(assert (not )?((True|False|None)( is .*)?|(?P<same>.+) == (?P=same)))?"
+)
 
 
 def statements(
@@ -91,7 +94,7 @@ def _of_value(symptom: Symptom, secrets: Secrets) -> Iterator[str]:
     if symptom.got:
         yield phrases.DIFFER.format(**values)
     said = secrets.without(symptom.said[0]) if symptom.said else ""
-    if re.search(r"\w", said) and not _EMPTY.fullmatch(said) and symptom.nature != "value":
+    if re.search(r"\w", said) and not _EMPTY.fullmatch(said):
         yield phrases.SEE.format(said=said)
 
 

@@ -139,8 +139,16 @@ def test_which_side_is_wrong_is_said_only_where_it_is_plain():
     assert example("area(1, 2) is None", "assert 1 is None") == (
         "`area(1, 2) is None` does not hold any more."
     )
-    assert "`area(1, 2) or x == 2` does not" in example(
-        "area(1, 2) or x == 2", "assert (0 or 1 == 2)"
+    for condition, said in (
+        ("area(1, 2) or x == 2", "assert (0 or 1 == 2)"),
+        ("not area(1, 2) == 2", "assert not 2 == 2"),
+        ("x == area(1, 2) == book", "assert 1 == 2"),
+    ):
+        assert example(condition, said) == f"`{condition}` does not hold any more."
+    test = "def test_a():\n    assert area(1, 2) == \\\n        2\n"
+    assert seen(test, "assert 1 == 2", line=2)[2].endswith("`area(1, 2)` gives `1`, not `2`.")
+    assert example("area(1, 2) == pytest.approx(x)", "assert 1 == 2 ± 1e-06") == (
+        "`area(1, 2)` gives `1`, not `2 ± 1e-06`."
     )
 
 
@@ -149,7 +157,9 @@ def test_what_a_helper_of_the_tests_compares_is_not_what_is_called():
     frames = f"{PATH}:90: in check\n    assert True is False\n"
     found, _, example = seen(test, "assert 1 == 2", frames=frames)
     assert (found.call, found.subject) == ("", "")
-    assert example == "For example, `1` and `2` should be equal."
+    assert example == "What I see: assert 1 == 2"
+    same = "assert <p.C object at 0x7fdd46737c10> == <p.C object at 0x7fdd46737d50>"
+    assert seen(test, same, frames=frames)[2] == ""
 
 
 def test_an_error_is_not_blamed_on_one_of_two():
