@@ -20,6 +20,7 @@ from codegym.workspace.hiding import is_test_file
 Nature = Literal["value", "error", "no_error", "unknown"]
 
 _MAX_LINES = 30
+_ONE = ("expression_statement", "return_statement")
 _CALLS = ("call", "call_expression", "method_invocation")
 _COMPARED = ("comparison_operator", "binary_expression")
 _EQUAL = re.compile(r"(?i)\w*equals?|assert_eq|is_?equal_?to")
@@ -286,7 +287,7 @@ def _done(parsed: Parsed, statement: Node, row: int) -> Node | None:
         )
     if any(descendants(statement, *grammar(parsed.language).blocks)):
         return None
-    if statement.type == "expression_statement" and statement.named_child_count == 1:
+    if statement.type in _ONE and statement.named_child_count == 1:
         inside = statement.named_children[0]
         left, right = (inside.child_by_field_name(field) for field in ("left", "right"))
         kept = inside.type == "assignment" and left is not None and left.type == "identifier"

@@ -15,6 +15,11 @@ _MAX_SAID = 12
 _MAX_VALUE_CHARS = 200
 #: In the second, the test tool has left out its beginning; in the third, its end.
 _ADDRESS = re.compile(r"0x[0-9a-f]{6,}|\.\.\.(?:0?x)?[0-9a-f]+(?=>)|0x[0-9a-f]*(?=\.\.\.)")
+_CHAINED = re.compile(
+    r"^(?:During handling of the above exception, another exception occurred"
+    r"|The above exception was the direct cause of the following exception):$",
+    re.MULTILINE,
+)
 #: What test tools write of two values, first and second, in their order.
 _PAIRS = (
     re.compile(r"(?:AssertionError: )?assert (?P<first>.+?) == (?P<second>.+)"),
@@ -73,6 +78,7 @@ def said_of(message: str) -> tuple[str, ...]:
 
 
 def _symptom(tree: Tree, language: str, test: str, message: str) -> Symptom:
+    message = _CHAINED.split(message)[-1]  # what comes out of it in the end
     said = said_of(message)
     nature, error = _nature(said)
     seen = asked(tree, language, test, message, nature)

@@ -22,6 +22,8 @@ _OPERATORS = frozenset({
 #: What these say is of what is inside.
 _CONDITIONS = frozenset({"boolean_operator", "comparison_operator", "not_operator"})
 _BUILTIN = frozenset(dir(builtins))
+#: Their result may be that of a method of what they are given.
+_SHOWS = {"str": ("__str__", "__repr__"), "repr": ("__repr__",), "format": ("__format__",)}
 #: Of tests, wherever they are defined.
 _TOOLS = re.compile(r"(?i)(assert|expect|should|raises)\w*")
 
@@ -50,6 +52,10 @@ class Tested:
                 yield name
                 return
             wrapped = True
+            called = node.child_by_field_name("function")
+            shown_by = _SHOWS.get("" if called is None else self._text(called), ())
+            if any(self._defined(method, methods=True) for method in shown_by):
+                return
         wrapped = wrapped or node.type in _CONDITIONS
         for child in node.named_children:
             yield from self._outermost(child, wrapped=wrapped)
@@ -59,7 +65,7 @@ class Tested:
         called = call.child_by_field_name("function") or call.child_by_field_name("name")
         if called is None:
             return ""
-        text = self._test.text(called).decode(errors="replace")
+        text = self._text(called)
         name = re.split(r"[.:]", text)[-1]
         on = text[: -len(name)].rstrip(".:") if call.type != "method_invocation" else "."
         if not re.fullmatch(r"\w+", name) or _TOOLS.fullmatch(name):
@@ -73,6 +79,9 @@ class Tested:
         if on[:1] in "\"'[{" and on:
             return ""
         return name if self._defined(name, methods=bool(on) and not is_imported) else ""
+
+    def _text(self, node: Node) -> str:
+        return self._test.text(node).decode(errors="replace")
 
     def _defined(self, name: str, *, methods: bool) -> bool:
         """Whether a source that is no test defines a function or a class, or a method."""
@@ -91,8 +100,7 @@ class Tested:
             found.update("*" for _ in descendants(node, "wildcard_import"))
             for named in node.children_by_field_name("name"):
                 alias = named.child_by_field_name("alias")
-                text = self._test.text(named if alias is None else alias).decode(errors="replace")
-                found.add(text.partition(".")[0])
+                found.add(self._text(named if alias is None else alias).partition(".")[0])
         return frozenset(found)
 
 

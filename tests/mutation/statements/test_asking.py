@@ -12,6 +12,7 @@ SOURCE = b"""
 class Money:
     @classmethod
     def parse(cls, text): ...
+    def __str__(self): ...
 class Book:
     def find(self, word): ...
     def total(self): ...
@@ -27,8 +28,9 @@ def seen(test, said, *, line=None, head="", frames=""):
     module = imports + head + textwrap.dedent(test)
     name = module.rpartition("def test_")[2].partition("(")[0]
     row = module.count("\n") if line is None else line + imports.count("\n")
-    said = "\n".join(f"E   {one}" for one in said.splitlines())
-    message = f"{PATH}:{row}: in test_{name}\n    ...\n{frames}{said}\n"
+    first, _, rest = said.partition("\n\n")
+    marked = "\n".join(f"E   {one}" for one in first.splitlines())
+    message = f"{PATH}:{row}: in test_{name}\n    ...\n{frames}{marked}\n\n{rest}\n"
     tree = {"purse.py": File(SOURCE), PATH: File(module.encode())}
     trial = Trial(example=f"{PATH}::test_{name}[a-1]", message=message)
     task = Task("purse-1", "purse", "0" * 40, patch="", fail_to_pass=(), pass_to_pass=())
@@ -92,6 +94,8 @@ def test_the_subject_is_not_of_the_language_nor_of_the_tests():
     assert subject("assert str(Money(3)) == '0.03'") == ""
     assert subject("assert -Money(3) == Money(-3)") == ""
     assert subject("assert repr(book) == '1'") == ""
+    assert subject("assert repr(split(1, 2)) == '1'") == "split"
+    assert subject("assert str(Money.parse(t)) == '1'") == ""  # it may be shown wrongly
     assert subject("assert check(1) == 1") == ""
     assert subject("assert area(1) == 1", head="def area(x): return x\n") == "area"  # imported too
     assert subject("assert helper(1) == 1", head="def helper(x): return x\n") == ""
@@ -175,6 +179,24 @@ def test_an_error_is_not_blamed_on_one_of_two():
     )
     test = "def test_a(book):\n    book['a'] = area(1, 2)\n"
     assert "`book['a'] = area(1, 2)` ends in" in seen(test, "KeyError: 1")[2]
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        "During handling of the above exception, another exception occurred:",
+        "The above exception was the direct cause of the following exception:",
+    ],
+)
+def test_of_errors_that_follow_each_other_the_last_comes_out(between):
+    test = "def test_a():\n    def f(a):\n        return [1].index(a)\n    area(f, 3)\n"
+    chained = f"KeyError: 1\n\n{between}\n{PATH}:6: in test_a\n    ...\nE   TypeError: no"
+    found, _, example = seen(test, chained, line=3)
+    assert found.said == ("TypeError: no",)
+    assert (found.subject, example) == (
+        "area",
+        "For example, `area(f, 3)` ends in `TypeError: no`.",
+    )
 
 
 @pytest.mark.parametrize(
