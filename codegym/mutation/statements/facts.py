@@ -13,8 +13,9 @@ from codegym.types import Tree
 
 _MAX_SAID = 12
 _MAX_VALUE_CHARS = 200
-#: In the second, the test tool has left out its beginning; in the third, its end.
-_ADDRESS = re.compile(r"0x[0-9a-f]{6,}|\.\.\.(?:0?x)?[0-9a-f]+(?=>)|0x[0-9a-f]*(?=\.\.\.)")
+#: Addresses, and those of which the test tool has left out the end or the beginning.
+_ADDRESS = re.compile(r"0x[0-9a-f]{6,}|0x[0-9a-f]*\.\.\.")
+_CUT_ADDRESS = re.compile(r"\.\.\.(?:0?x)?[0-9a-f]+(?=>)")
 _CHAINED = re.compile(
     r"^(?:During handling of the above exception, another exception occurred"
     r"|The above exception was the direct cause of the following exception):$",
@@ -73,7 +74,7 @@ def symptoms(tree: Tree, language: str, trial: Trial) -> tuple[Symptom, ...]:
 
 def said_of(message: str) -> tuple[str, ...]:
     """What was raised, without what differs each time and what is said of the test runner."""
-    lines = (_ADDRESS.sub("0x...", line) for line in raised(message))
+    lines = (_CUT_ADDRESS.sub("...", _ADDRESS.sub("0x...", one)) for one in raised(message))
     return tuple(line for line in lines if line and not line.startswith("Use -v"))[:_MAX_SAID]
 
 
