@@ -232,8 +232,8 @@ def _meant(parsed: Parsed, body: Node, statement: Node, side: Node) -> Node:
         left, right = (assignment.child_by_field_name(field) for field in ("left", "right"))
         if assignment.type == "assignment" and left is not None and parsed.text(left) == name:
             return side if right is None else right
-        mentioned = any(parsed.text(each) == name for each in descendants(one, "identifier"))
-        if mentioned and one.type != "assert_statement":
+        changing = descendants(one, *_CALLS) if one.type == "assert_statement" else (one,)
+        if any(parsed.text(each) == name for where in changing for each in walk(where)):
             break
     return side
 

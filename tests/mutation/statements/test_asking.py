@@ -139,7 +139,12 @@ def test_which_side_is_wrong_is_said_only_where_it_is_plain():
     for condition in ("area(1, 2) == split(1, 2)", "x == area(1, 2)", "book.name == x"):
         assert example(condition) == f"`{condition}` {unclear}"
     assert example("x == 2", before="x = area(1, 2)") == "`area(1, 2)` gives `1`, not `2`."
-    for changed in ("x = []\n    x.append(area(1, 2))", "for x in split(1, 2): pass"):
+    assert "`area(1, 2)`" in example("x == 2", before="x = area(1, 2)\n    assert x != 3")
+    for changed in (
+        "x = []\n    x.append(area(1, 2))",
+        "x = split(1, 2)\n    assert x.pop() == 1",
+        "for x in split(1, 2): pass",
+    ):
         assert example("x == 2", before=changed) == "`x` is `1`, not `2`."
     assert example("area(1, 2) is None", "assert 1 is None") == (
         "`area(1, 2) is None` does not hold any more."
