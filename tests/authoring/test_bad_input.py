@@ -95,7 +95,7 @@ async def test_settings_in_another_encoding_are_named(setting, tmp_path, name):
 
 @pytest.mark.usefixtures("at_home")
 async def test_a_repository_without_tests(setting, tmp_path):
-    with pytest.raises(UsageError, match=r"holds no tests.*add their repository"):
+    with pytest.raises(UsageError, match=r"holds no tests.*tasks are made of tests"):
         await authoring.add_environment(written(tmp_path / "x", {"thing.py": ""}), setting)
 
 

@@ -172,7 +172,7 @@ async def test_a_hard_repository_by_https(setting, hard):
         "tests/test_hard.py::test_submodule": "fails",
     }
     assert added.notes == (
-        "1 files are pointers of git LFS: their content is not here.",
+        "1 file is a pointer of git LFS: their content is not here.",
         "Its submodules are not here: their folders are missing.",
     )
     home = environment("hard")

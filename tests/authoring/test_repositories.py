@@ -72,7 +72,7 @@ def test_a_repository_crosses_as_objects(marked):
     assert found.tree["big.bin"].data.decode() == LFS
     assert found.described.startswith("v1.1-2-g")
     assert found.notes == (
-        "1 files are pointers of git LFS: their content is not here.",
+        "1 file is a pointer of git LFS: their content is not here.",
         "Its submodules are not here: their folders are missing.",
     )
 
