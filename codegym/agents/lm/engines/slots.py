@@ -16,6 +16,7 @@ from codegym.types import SamplingParams, TokenTrace
 #: Fewer common tokens than this are read again rather than copied or waited for.
 _WORTH_COPYING = 32
 _FIRST_ROWS = 4
+_LONGEST_REST = 64  # tokens without a draft
 Placed = Literal["yes", "soon", "full"]
 
 
@@ -32,7 +33,7 @@ class Request:
         self._rng = np.random.default_rng(self.params.seed)
         self.ids = list(self.prompt)
         self.own = Own(self.ids)
-        self.reach = MOST
+        self._reach, self._rest, self._misses = MOST, 0, 0
 
     @property
     def most(self) -> int:
@@ -52,10 +53,17 @@ class Request:
 
     def draft(self, heard: Heard, most: int) -> list[int]:
         """Tokens that it may go on with, as many as seem worth reading."""
-        most = min(most, self.reach, self.params.max_tokens - len(self.said) - 1)
-        if most < 1:
+        most = min(most, self._reach, self.params.max_tokens - len(self.said) - 1)
+        if self._rest or most < 1:
+            self._rest = max(0, self._rest - 1)
             return []
         return self.own.draft(most) or heard.draft(self.own.last, most)
+
+    def missed(self, right: int) -> None:
+        """A draft held for so many tokens only; after each that held for none, longer pauses."""
+        self._reach = min(MOST, 2 * right + 1)
+        self._misses = 0 if right else self._misses + 1
+        self._rest = min(_LONGEST_REST, 2**self._misses) if self._misses else 0
 
     def trace(self) -> TokenTrace:
         """What was generated."""

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from codegym.agents.lm.engines.drafts import MOST, Heard
+from codegym.agents.lm.engines.drafts import Heard
 from codegym.agents.lm.engines.pool import Pool
 from codegym.agents.lm.engines.sampling import draw
 from codegym.agents.lm.engines.slots import Request, Slot, Slots
@@ -328,7 +328,7 @@ class TransformersEngine:
                 self.guessed_tokens += 1
                 right.append(place)
             elif draft:
-                request.reach = min(MOST, 2 * step + 1)
+                request.missed(step)
         return right
 
     def _draw(self, logits: torch.Tensor, requests: Sequence[Request]) -> None:
