@@ -94,6 +94,7 @@ async def test_a_long_wait_is_told(server, endpoint, answers, caplog):
     while not caplog.messages:  # noqa: ASYNC110 - a log has no event
         await asyncio.sleep(0.01)
     asking.cancel()
+    await asyncio.gather(asking, return_exceptions=True)
     assert caplog.messages == [f"{server.url} asks to wait 300 s (status 429)"]
 
 
