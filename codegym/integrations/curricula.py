@@ -1,10 +1,7 @@
 """CodeGym's task samplers where other libraries choose tasks: prime-rl's runs and Syllabus's.
 
-sampler = load_sampler("frontier_hybrid", {})
-curriculum.sampler = PrimeSampler(sampler, list(source), tasks)     # prime-rl
-
-curriculum = syllabus_curriculum(sampler, list(source))             # Syllabus
-env = GymnasiumSyncWrapper(syllabus_env(env), curriculum.task_space, components)
+prime-rl's ``Curriculum.sampler`` may be a ``PrimeSampler``. For Syllabus, ``syllabus_curriculum``
+goes into its wrappers of curricula, and ``syllabus_env`` into those of environments.
 """
 
 from __future__ import annotations

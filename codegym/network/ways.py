@@ -74,9 +74,9 @@ class Way:
     ) -> None:
         self._proxy, self._folder = proxy, folder
         self._holders, self._lock = 1, threading.Lock()
-        self._policy = policy
         self._name = secrets.token_hex(8)
         self.registries = registries
+        self._exact, self._dated = policy.hosts(registries), policy.dated(registries)
         self.log = keeping.log or folder / "network.jsonl"
         self._seen = self.log.stat().st_size if self.log.exists() else 0
         place = folder / "way"
@@ -109,7 +109,7 @@ class Way:
         What only a wildcard stands for does not count: there an agent chooses the name. Nor is it
         the origin's answer where the proxy says of an index that something is not there.
         """
-        exact, dated = self._policy.hosts(self.registries), self._policy.dated(self.registries)
+        exact, dated = self._exact, self._dated
         unreached: dict[str, str] = {}
         for entry in read_log(self.log, self._seen):
             if entry.host in exact and (problem := _unreached(entry)):
