@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from support import git
+from support import git, make_repository
 
 from codegym.tasks import Environment, load_environment
 
@@ -194,15 +194,7 @@ LANGUAGES = tuple(_KINDS)
 def make_environment(folder: Path, language: str) -> Environment:
     """Write an environment whose one commit has two functions and four tests that pass."""
     toolchain, suite, files = _KINDS[language]
-    repository = folder / "repository"
-    repository.mkdir(parents=True)
-    git(repository, "init", "-q", "-b", "main")
-    for name, text in files.items():
-        path = repository / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    git(repository, "add", "-A")
-    git(repository, "commit", "-q", "-m", "Statistics")
+    repository = make_repository(folder / "repository", files, "Statistics")
     (folder / "history.fast-export").write_text(git(repository, "fast-export", "main"))
     head = git(repository, "rev-parse", "HEAD").strip()
     told = {"name": f"tiny-{language}", "language": language, "head": head}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -194,6 +195,19 @@ def git(
     return subprocess.run(
         command, env=env, input=stdin, check=True, capture_output=True, text=True
     ).stdout
+
+
+def make_repository(folder: Path, files: Mapping[str, str], message: str) -> Path:
+    """Make a repository of one commit in ``folder``, which is not there yet."""
+    folder.mkdir(parents=True)
+    git(folder, "init", "-q", "-b", "main")
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    git(folder, "add", "-A")
+    git(folder, "commit", "-q", "-m", message)
+    return folder
 
 
 def make_tiny_repository(folder: Path) -> list[str]:

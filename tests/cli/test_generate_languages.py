@@ -7,7 +7,7 @@ import subprocess
 import tarfile
 
 import pytest
-from support import git
+from support import git, make_repository
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -170,15 +170,7 @@ TYPESCRIPT_VERSION = "5.4.5"
 
 def make_environment(folder, language, toolchain, files, suite, sources, extra=""):
     """Write an environment named ``ladder``, whose history is one commit."""
-    repository = folder / "repository"
-    repository.mkdir(parents=True)
-    git(repository, "init", "-q", "-b", "main")
-    for name, text in files.items():
-        path = repository / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    git(repository, "add", "-A")
-    git(repository, "commit", "-q", "-m", "Ladders")
+    repository = make_repository(folder / "repository", files, "Ladders")
     made = folder / ".codegym" / "environments" / "ladder"
     made.mkdir(parents=True)
     (made / "history.fast-export").write_text(git(repository, "fast-export", "main"))
