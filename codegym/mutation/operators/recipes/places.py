@@ -9,10 +9,11 @@ from itertools import pairwise
 from tree_sitter import Node
 
 from codegym.mutation.operators.matches import Match
-from codegym.syntax import Edit, grammar, walk
+from codegym.syntax import Edit, ancestors, grammar, walk
 
 _SEPARATOR = re.compile(rb"[ \t]*;[ \t]*")
 _PUT = re.compile(r"@\(?(\w+)")
+_POINTERS = ("pointer_declarator", "array_declarator")
 
 
 def write(match: Match, template: str) -> Iterator[Edit]:
@@ -115,6 +116,19 @@ def item(match: Match, _: str) -> Iterator[Edit]:
 
 def arguments(match: Match, _: str) -> Iterator[Edit]:
     """Neighbours change places; where types are checked, only such as look alike."""
+    pointers = _pointers(match.at) if match.dialect.typed else frozenset()
     for first, second in pairwise(items(match.at)):
-        if first.type == second.type or not match.dialect.typed:
+        alike = (first.text in pointers) == (second.text in pointers) and first.type == second.type
+        if alike or not match.dialect.typed:
             yield from _swapped(match, first, second)
+
+
+def _pointers(node: Node) -> frozenset[bytes | None]:
+    """What the function around declares as C's pointers: its compiler would take one for a number,
+    and what the code does then differs from run to run, as addresses do."""
+    around = next((one for one in ancestors(node) if one.type == "function_definition"), node)
+    return frozenset(
+        name.text
+        for one in walk(around)
+        if one.type in _POINTERS and (name := one.child_by_field_name("declarator")) is not None
+    )
