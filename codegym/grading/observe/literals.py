@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
 from codegym.grading.observe.values import encode
@@ -13,6 +14,7 @@ from codegym.types import Value
 _DISPLAYS = (ast.Constant, ast.UnaryOp, ast.List, ast.Tuple, ast.Set, ast.Dict)
 
 
+@lru_cache(maxsize=256)  # of tasks that share their tests, each grade asks
 def literals(source: bytes) -> frozenset[Value]:
     """All values that are written in a module; none where it cannot be read."""
     found: set[Value] = set()
