@@ -9,7 +9,7 @@ from decimal import Decimal, DecimalException
 from numbers import Complex
 from typing import Any
 
-from codegym.grading.observe.atoms import NoAtomError, atom
+from codegym.grading.observe.atoms import NoAtomError, atom, is_standard
 from codegym.types import Value
 
 _REL, _ABS = 1e-6, 1e-12
@@ -91,14 +91,14 @@ def _near(actual: Value, expected: Value, rule: _Rule) -> bool:
         if found is None or len(found) != len(wanted):
             return False
         return all(_near(a, e, rule) for a, e in zip(found, wanted, strict=True))
-    if actual.name == _ARRAY:  # all of an array is held against one number
+    if is_standard(actual, _ARRAY):  # all of an array is held against one number
         return all(_near(one, expected, rule) for one in found or actual.parts[2:])
     return rule.holds(atom(actual), atom(expected))
 
 
 def _is_number(value: Value) -> bool:
     """Whether it is an array without dimensions."""
-    return value.name == _ARRAY and value.parts[2].kind != "list"
+    return is_standard(value, _ARRAY) and value.parts[2].kind != "list"
 
 
 def _dicts_near(actual: Value, expected: Value, rule: _Rule) -> bool:
@@ -117,9 +117,9 @@ def _atoms(value: Value) -> Mapping[Any, Value]:
 def _sequence(value: Value) -> Sequence[Value] | None:
     if value.kind in {"list", "tuple"}:
         return value.parts
-    if value.name in {"collections.deque", "array.array"}:
+    if is_standard(value, "collections.deque", "array.array"):
         return next(part.parts for part in value.parts if part.kind == "list")
-    if value.name == _ARRAY and value.parts[2].kind == "list":
+    if is_standard(value, _ARRAY) and value.parts[2].kind == "list":
         dtype, shape, rows = value.parts
         inner = Value("tuple", parts=shape.parts[1:])
         return [Value("std", _ARRAY, parts=(dtype, inner, row)) for row in rows.parts]

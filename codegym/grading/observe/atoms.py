@@ -16,6 +16,14 @@ from codegym.types import Value
 _CONSTANTS = {"Ellipsis": Ellipsis, "NotImplemented": NotImplemented}
 
 
+def is_standard(value: Value, *names: str) -> bool:
+    """Whether it is of one of the standard library's (or numpy's) types of those names.
+
+    A class, a function, or one of someone's own, can have such a name too.
+    """
+    return value.kind == "std" and value.name in names
+
+
 class NoAtomError(ValueError):
     """The value has parts, is none of Python's own, or makes no sense."""
 

@@ -10,7 +10,7 @@ from decimal import Decimal, DecimalException
 from typing import Any
 
 from codegym.grading.observe.approximate import almost
-from codegym.grading.observe.atoms import NoAtomError, atom
+from codegym.grading.observe.atoms import NoAtomError, atom, is_standard
 from codegym.grading.observe.equality import (
     SETS,
     NoKeyError,
@@ -106,8 +106,9 @@ def _order(op: str, actual: Value, expected: Value, gold: Value | None) -> bool:
             if not equal(mine, meant, beside):
                 return _order(op, stripped(mine), stripped(meant), beside)
         return bool(_ORDERS[op](len(actual.parts), len(expected.parts)))
-    if actual.name == expected.name == "collections.deque":
-        beside = gold.parts[0] if gold is not None and gold.name == actual.name else None
+    if is_standard(actual, "collections.deque") and is_standard(expected, "collections.deque"):
+        same = gold is not None and is_standard(gold, "collections.deque")
+        beside = gold.parts[0] if gold is not None and same else None
         return _order(op, actual.parts[0], expected.parts[0], beside)
     try:
         elements, others = items(actual), items(expected)
@@ -145,11 +146,11 @@ def _contains(container: Value, item: Value, gold: Value, forwards: bool) -> boo
         parts = container.parts
     elif container.kind == "dict":
         parts = container.parts[::2]
-    elif container.name in {"collections.deque", "dict_keys", "array.array"}:
+    elif is_standard(container, "collections.deque", "dict_keys", "array.array"):
         parts = next(part.parts for part in container.parts if part.kind in {"list", "set"})
     else:
         return None
-    if container.kind in {"dict", *SETS} or container.name == "dict_keys":
+    if container.kind in {"dict", *SETS} or is_standard(container, "dict_keys"):
         wraps = container.kind in SETS and item.kind == "set"  # then Python looks for a frozenset
         if not wraps and not _hashable(item):
             return None
@@ -169,8 +170,8 @@ def _is_part(part: Value, item: Value, peers: Sequence[Value]) -> bool:
 def _hashable(value: Value) -> bool:
     if value.kind in {"tuple", "frozenset", "sub"}:
         return all(map(_hashable, value.parts))
-    return value.kind not in {"list", "dict", "set", "bytearray", "slice"} and (
-        value.name not in {"collections.deque", "array.array", "dict_keys", "numpy.ndarray"}
+    return value.kind not in {"list", "dict", "set", "bytearray", "slice"} and not is_standard(
+        value, "collections.deque", "array.array", "dict_keys", "numpy.ndarray"
     )
 
 
@@ -210,7 +211,7 @@ def _searched(case: _Case) -> bool:
 
 def _matches(pattern: Value, text: Value) -> bool:
     flags = 0
-    if pattern.name == "re.Pattern":
+    if is_standard(pattern, "re.Pattern"):
         flags, pattern = int(pattern.parts[1].leaf or 0), pattern.parts[0]
         flags = flags & ~32 if pattern.kind == "str" else flags  # UNICODE goes without saying
     pattern = stripped(pattern)
@@ -251,7 +252,7 @@ def _iterated(value: Value) -> tuple[Value, ...] | None:
         return value.parts[::2]
     if value.kind == "str" and isinstance(value.leaf, str):
         return tuple(Value("str", leaf=char) for char in value.leaf)
-    if value.name in {"collections.deque", "dict_keys"}:
+    if is_standard(value, "collections.deque", "dict_keys"):
         return value.parts[0].parts
     return None
 

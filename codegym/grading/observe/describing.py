@@ -9,7 +9,7 @@ from codegym.types import Value
 
 MAX_CHARS = 200
 _BRACKETS = {"list": "[]", "tuple": "()", "set": "{}"}
-_MAX_DIGITS = 1000
+_MAX_BITS = 1000
 
 
 def describe(value: Value) -> str:
@@ -24,15 +24,16 @@ def describe(value: Value) -> str:
 def _text(value: Value, room: int) -> str:
     """At least ``room`` characters of it, where it has so many."""
     kind, parts = value.kind, value.parts
-    if kind == "int" and isinstance(value.leaf, int) and value.leaf.bit_length() > _MAX_DIGITS:
-        return f"an integer of {value.leaf.bit_length()} bits"
+    if size := _bits_of_large(value):
+        return f"an integer of {size} bits"
     if isinstance(value.leaf, str | bytes) and kind in {"str", "bytes", "bytearray"}:
         text = repr(value.leaf[:room])
         return f"bytearray({text})" if kind == "bytearray" else text
-    try:
-        return _plain(value)
-    except NoAtomError:
-        pass
+    if not any(map(_bits_of_large, parts)):
+        try:
+            return _plain(value)
+        except NoAtomError:
+            pass
     if kind in _BRACKETS and (parts or kind != "set"):
         comma = "," if kind == "tuple" and len(parts) == 1 else ""
         return f"{_BRACKETS[kind][0]}{_joined(parts, room)}{comma}{_BRACKETS[kind][1]}"
@@ -44,6 +45,12 @@ def _text(value: Value, room: int) -> str:
         inner = ", ".join(f"{name}={_text(part, room)}" for name, part in named)
         return f"{short}({inner})"
     return _special(value, short, room)
+
+
+def _bits_of_large(value: Value) -> int:
+    """The size of an integer that Python may refuse to write; 0 for all else."""
+    size = value.leaf.bit_length() if isinstance(value.leaf, int) else 0
+    return size if size > _MAX_BITS else 0
 
 
 def _plain(value: Value) -> str:
@@ -66,7 +73,7 @@ def _special(value: Value, short: str, room: int) -> str:
     if kind == "opaque":
         return f"a {value.name}"
     if kind == "digest":
-        return f"a {value.name.removeprefix('builtins.')} of {parts[1].leaf!s} characters"
+        return f"a {value.name.removeprefix('builtins.')} of {_text(parts[1], room)} characters"
     return "…" if kind == "cycle" else f"{short or kind}({_joined(parts, room)})"
 
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from codegym.grading.observe.approximate import near
-from codegym.grading.observe.atoms import NoAtomError, atom
+from codegym.grading.observe.atoms import NoAtomError, atom, is_standard
 from codegym.grading.observe.values import known
 from codegym.types import Value
 
@@ -116,7 +116,7 @@ def _is_atom(value: Value) -> bool:
 
 def _parts(actual: Value, expected: Value, gold: Value | None) -> bool:
     mine, meant = actual.parts, expected.parts
-    if actual.name == "collections.deque":  # its greatest length does not count
+    if is_standard(actual, "collections.deque"):  # its greatest length does not count
         mine, meant = mine[:1], meant[:1]
     if actual.name != expected.name or len(mine) != len(meant):
         return False
@@ -163,7 +163,7 @@ def items(value: Value) -> tuple[Value, ...] | None:
     """The elements of a set, or of a dict's keys."""
     if value.kind in SETS:
         return value.parts
-    return value.parts[0].parts if value.name == "dict_keys" and value.parts else None
+    return value.parts[0].parts if is_standard(value, "dict_keys") else None
 
 
 def forms(values: Iterable[Value], gold: Value | None = _TRUSTED) -> dict[Hashable, Value]:
@@ -228,7 +228,7 @@ def form(value: Value) -> Hashable:
         keys, parts = map(form, value.parts[::2]), map(form, value.parts[1::2])
         return ("dict", frozenset(zip(keys, parts, strict=True)))
     if value.kind == "range":
-        return ("range", repr(_range(value)) if len(_range(value)) else "")
+        return _range_form(_range(value))
     try:
         found = atom(value)
     except NoAtomError as error:
@@ -238,6 +238,14 @@ def form(value: Value) -> Hashable:
     if isinstance(found, bytes | bytearray):
         return bytes(found)
     return _number(found) if isinstance(found, _NUMBERS) else found
+
+
+def _range_form(numbers: range) -> Hashable:
+    """Of any size: neither its length nor its text can be had of a large one."""
+    if not numbers:
+        return ("range",)
+    first, last = numbers[0], numbers[-1]
+    return ("range", *(f"{one:x}" for one in (first, last, numbers.step if first != last else 0)))
 
 
 _NUMBERS = (int, float, complex, Fraction, Decimal)

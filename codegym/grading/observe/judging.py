@@ -18,7 +18,7 @@ from codegym.grading.observe.recording import (
     pairs,
 )
 from codegym.grading.observe.sites import Site
-from codegym.grading.observe.values import describe
+from codegym.grading.observe.values import describe, order
 from codegym.grading.verdict import grade_of, settle
 from codegym.types import (
     ASSURANCES,
@@ -224,5 +224,5 @@ def forging_bound(recording: Recording, task: Task) -> float:
         lacking.update(test.lacking)
     written = (literals(recording.sources.get(path, b"")) for path in files)
     # All together, in no container that has a size to be guessed: what was said once is known.
-    together = Value("std", parts=tuple(sorted(lacking - shown, key=repr)))
+    together = Value("std", parts=tuple(sorted(lacking - shown, key=order)))
     return float(2.0 ** -bits(together, shown.union(*written)))

@@ -16,7 +16,7 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
-from codegym.grading.observe.atoms import NoAtomError, atom
+from codegym.grading.observe.atoms import NoAtomError, atom, is_standard
 from codegym.types import Value
 
 _MODULES: Mapping[str, Any] = {
@@ -50,7 +50,7 @@ def truth(value: Value) -> bool | None:
         return True if value.parts[1].leaf is True else None
     if value.kind == "std" and value.parts and value.name in _SIZED:
         return any(bool(part.parts) for part in value.parts if part.kind in _CONTAINERS)
-    if value.kind in {"cycle", "approx", "any"} or value.name == "numpy.ndarray":
+    if value.kind in {"cycle", "approx", "any"} or is_standard(value, "numpy.ndarray"):
         return None
     if value.name in {"re.Pattern"} or value.kind not in _ATOMS:
         return True

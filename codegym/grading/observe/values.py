@@ -15,7 +15,7 @@ from codegym.grading.observe.atoms import STANDARD, NoAtomError, atom
 from codegym.grading.observe.describing import describe
 from codegym.types import Value
 
-__all__ = ["MAX_NODES", "NoValueError", "decode", "describe", "encode", "known"]
+__all__ = ["MAX_NODES", "NoValueError", "decode", "describe", "encode", "known", "order"]
 
 SMALL = 1 << 60
 MAX_NESTING = 100  # a container is at most three: subclass of, standard type, list
@@ -59,6 +59,11 @@ def encode(value: Value) -> Any:
     elif leaf is not None:
         head.append(leaf)  # type: ignore[arg-type]
     return [*head, *map(encode, value.parts)]
+
+
+def order(value: Value) -> str:
+    """What values are sorted by, of whatever size: Python refuses to write large integers."""
+    return json.dumps(encode(value))
 
 
 def known(value: Value) -> bool:

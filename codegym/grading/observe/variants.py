@@ -13,7 +13,7 @@ from codegym.grading.observe.choosing import Sight
 from codegym.grading.observe.guessing import bits
 from codegym.grading.observe.recording import Pair, TestRecord
 from codegym.grading.observe.sites import Sibling, Site, renamed
-from codegym.grading.observe.values import known
+from codegym.grading.observe.values import known, order
 from codegym.types import Value
 
 Sites = Mapping[int, Site]
@@ -250,7 +250,7 @@ def _telling(original: TestRecord, sibling: TestRecord, sites: Sites, start: Sig
 
 def _lacking(found: Iterable[Pair], sites: Sites) -> tuple[Value, ...]:
     values = {pair.actual for pair in found if sites[pair.site].op in EXACT}
-    return tuple(sorted(values, key=repr))
+    return tuple(sorted(values, key=order))
 
 
 def _values(variant: Variant) -> set[Value]:
