@@ -3,8 +3,9 @@
 A learner that sometimes solves a task is given its neighbours: edits of the functions that the task
 is about, no milder than the task's own; of what it always solves, stronger ones; of what it never
 solves, milder ones. The same task comes back with a knob turned, too: told in more detail, say, of
-what is never solved ("hint up"), in less of what always is; that costs no run. The odds are those
-of Frontier Learning (arXiv:2609.35426), where a buffer without mutation ended at half the score.
+what is never solved ("hint up"), in less of what always is; that costs no run. The spec's
+odds are by default those of Frontier Learning (arXiv:2609.35426), where a buffer without mutation
+ended at half the score.
 """
 
 from __future__ import annotations
@@ -17,14 +18,11 @@ import numpy as np
 from unidiff.patch import PatchSet
 
 from codegym.curriculum.outcomes import Outcome
+from codegym.curriculum.spec import Rates
 from codegym.mutation.candidates import Candidate
 from codegym.mutation.knobs import Step, turned
 from codegym.types import Task
 
-#: Chance that a task is taken as a parent: its outcomes differ, it is always solved, or never.
-INFORMATIVE: Final = 0.4
-EASY: Final = 0.25
-HARD: Final = 0.02
 _LATEST: Final = 8
 _EASIER: Final[Step] = "easier"
 _HARDER: Final[Step] = "harder"
@@ -63,14 +61,15 @@ class Parent:
         return self.is_about(path, function) and self.least <= tier <= self.most
 
 
-def parents(tasks: Iterable[Task], outcomes: Sequence[Outcome]) -> list[Parent]:
+def parents(tasks: Iterable[Task], outcomes: Sequence[Outcome], rates: Rates) -> list[Parent]:
     """What the tasks that were tried would be as parents, by their latest episodes."""
     latest: dict[str, list[Outcome]] = {}
     for outcome in reversed(outcomes):
         seen = latest.setdefault(outcome.task_id, [])
         if sum(one.episodes for one in seen) < _LATEST:
             seen.append(outcome)
-    return [_parent(task, latest[task.instance_id]) for task in tasks if task.instance_id in latest]
+    tried = (task for task in tasks if task.instance_id in latest)
+    return [_parent(task, latest[task.instance_id], rates) for task in tried]
 
 
 def choose(
@@ -126,14 +125,14 @@ def _first(chosen: Sequence[Parent], places: Iterable[tuple[str, str]], tier: in
     return next((one for one in chosen if any(one.admits(*at, tier) for at in listed)), None)
 
 
-def _parent(task: Task, seen: Sequence[Outcome]) -> Parent:
+def _parent(task: Task, seen: Sequence[Outcome], rates: Rates) -> Parent:
     solved, total = sum(one.solved for one in seen), sum(one.episodes for one in seen)
     tier = _tier(task)
-    least, most, weight, step = tier, 99, INFORMATIVE, None
+    least, most, weight, step = tier, 99, rates.informative, None
     if solved == total:
-        least, weight, step = tier + 1, EASY, _HARDER
+        least, weight, step = tier + 1, rates.easy, _HARDER
     elif solved == 0:
-        least, most, weight, step = 0, tier, HARD, _EASIER
+        least, most, weight, step = 0, tier, rates.hard, _EASIER
     return Parent(
         task_id=task.instance_id,
         environment=task.environment,

@@ -105,6 +105,11 @@ class Curriculum:
         """The file of outcomes; removed, the curriculum begins anew."""
         return self._log.path
 
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Names of the task sources that it draws from."""
+        return self.spec.tasks or tuple(part.name for part in self._source.parts)
+
     def __len__(self) -> int:
         return len(self.pool)
 

@@ -14,6 +14,21 @@ from codegym.tasks.toml_file import read_toml
 
 
 @dataclass(frozen=True, slots=True)
+class Rates:
+    """Chances that a task which was tried becomes a parent, each 0 to 1, not all 0.
+
+    Attributes:
+        informative: Where some of its latest episodes were solved and some were not.
+        easy: Where all were.
+        hard: Where none was.
+    """
+
+    informative: float
+    easy: float
+    hard: float
+
+
+@dataclass(frozen=True, slots=True)
 class Spec:
     """What to draw from, and how.
 
@@ -33,6 +48,7 @@ class Spec:
         quotas: Share of what is drawn, by category; the others share the rest by their size.
         operator_cap: Largest share of one operator in what is drawn of a category.
         environment_cap: Likewise, of one environment.
+        evolution: How likely tasks become parents of new ones.
         sampler: A sampler's name, or ``module:attr``.
         options: Its options, as text.
         digest: Of the file.
@@ -53,6 +69,7 @@ class Spec:
     quotas: Mapping[str, float]
     operator_cap: float
     environment_cap: float
+    evolution: Rates
     sampler: str
     options: Mapping[str, str]
     digest: str
@@ -79,7 +96,7 @@ def load_spec(named: str) -> Spec:
             raise NotFoundError("curriculum", named, known, f"bundled: {', '.join(known)}")
         path = known[named]
     text, parsed = read_toml(path, CurriculumFile, MODELS, missing="no such file")
-    pool = parsed.pool
+    pool, rates = parsed.pool, parsed.evolution
     return Spec(
         path=path,
         name=parsed.name,
@@ -96,6 +113,7 @@ def load_spec(named: str) -> Spec:
         quotas=dict(parsed.quotas),
         operator_cap=parsed.caps.operator,
         environment_cap=parsed.caps.environment,
+        evolution=Rates(rates.informative, rates.easy, rates.hard),
         sampler=parsed.sampler.name,
         options={name: _as_text(value) for name, value in parsed.sampler.options.items()},
         digest=hashlib.sha256(text.encode()).hexdigest(),

@@ -11,6 +11,7 @@ from codegym.tasks.environment_file import Name, Text
 from codegym.types import Kind
 
 Share = Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)]
+Chance = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Category = Literal["environment", "kind", "language", "operator", "order"]
 Value = str | int | float | bool | list[str] | list[int] | list[float]
 
@@ -41,6 +42,20 @@ class CapsTable(Strict):
         return self
 
 
+class EvolutionTable(Strict):
+    """``[evolution]``: chances that a task which was tried becomes a parent of new ones."""
+
+    informative: Chance = 0.4
+    easy: Chance = 0.25
+    hard: Chance = 0.02
+
+    @model_validator(mode="after")
+    def _any(self) -> Self:
+        if not (self.informative or self.easy or self.hard):
+            raise ValueError("no task could become a parent: one of them must be more than 0")
+        return self
+
+
 class SamplerTable(Strict):
     """``[sampler]``: how tasks are chosen."""
 
@@ -58,6 +73,7 @@ class CurriculumFile(Strict):
     pool: PoolTable = PoolTable()
     quotas: dict[str, Share] = Field(default_factory=dict)
     caps: CapsTable = CapsTable()
+    evolution: EvolutionTable = EvolutionTable()
     sampler: SamplerTable = SamplerTable()
 
     @model_validator(mode="after")
@@ -72,5 +88,6 @@ MODELS: dict[Keys, type[BaseModel]] = {
     (): CurriculumFile,
     ("pool",): PoolTable,
     ("caps",): CapsTable,
+    ("evolution",): EvolutionTable,
     ("sampler",): SamplerTable,
 }

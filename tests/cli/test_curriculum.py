@@ -130,6 +130,14 @@ def test_rate_plays_episodes_and_keeps_what_others_did(tmp_path, monkeypatch):
     )  # done already: nothing is played again
 
 
+def test_ratings_that_cannot_be_read_are_told_before_anything_is_played(place):
+    ratings = place / ".codegym" / "environments" / "tiny" / "ratings.jsonl"
+    ratings.write_text('{"task_id": 3}\n')
+    said = invoke("rate", "--tasks", "tiny", "--policy", "noop", status=2).stderr
+    assert "ratings.jsonl:1: " in said
+    assert not (place / ".codegym" / "ratings").exists()
+
+
 def test_evolve_needs_something_to_go_by(place):
     told = invoke("evolve", "own.toml", status=2).stderr
     assert "none of its tasks has been tried" in told
@@ -139,11 +147,30 @@ def test_evolve_needs_something_to_go_by(place):
     )
 
 
+def test_two_samplers_that_cannot_be_told_apart_are_told(place):
+    for name in ("own", "oracle"):
+        text = (place / "own.toml").read_text().replace('"own"', f'"{name}"')
+        (place / "other.toml").write_text(text)
+        said = invoke("simulate", "adaptive", "own.toml", "other.toml", status=2).stderr
+        assert f"other.toml: name: another sampler is told of as '{name}'; rename it" in said
+
+
+def test_evolve_says_why_there_is_no_parent(place):
+    curriculum = open_curriculum("own.toml")
+    task = curriculum.get("tiny-0")
+    curriculum.observe(as_group(Outcome("tiny-0", 4, 4, "p1"), task))
+    spec = (place / "own.toml").read_text()
+    (place / "own.toml").write_text(spec + "[evolution]\neasy = 0.0\n")
+    said = invoke("evolve", "own.toml", status=2).stderr
+    assert "own.toml: evolution: none of the 1 tasks that were tried may become a parent" in said
+
+
 def test_evolve_makes_tasks_where_the_learner_is(place):
     curriculum = open_curriculum("own.toml")
     task = curriculum.get("tiny-0")
     curriculum.observe(as_group(Outcome("tiny-0", 2, 4, "p1"), task))
     found = told("evolve", "own.toml", "-n", "2")
+    assert found["tasks"] <= 2
     (made,) = found["evolved"]
     assert (made["environment"], made["pack"], made["parents"]) == ("tiny", "tiny-evolved", 1)
     assert found["tasks"] == len(made["tasks"]) > 0

@@ -6,16 +6,10 @@ import numpy as np
 import pytest
 from pools import make_task
 
-from codegym.curriculum.evolution import (
-    EASY,
-    HARD,
-    INFORMATIVE,
-    adopted,
-    choose,
-    knobs_turned,
-    parents,
-)
+from codegym.curriculum.evolution import adopted, choose, knobs_turned
+from codegym.curriculum.evolution import parents as parents_by
 from codegym.curriculum.outcomes import Outcome
+from codegym.curriculum.spec import Rates
 
 PATCH = "--- a/src/one.py\n+++ b/src/one.py\n@@ -1 +1 @@\n-a\n+b\n"
 
@@ -24,6 +18,13 @@ def mutant(number, function="f", tier=2, environment="one"):
     task = make_task(number, environment=environment, tier=tier)
     provenance = {"function": function, "spans": [{"path": "src/one.py"}]}
     return replace(task, patch=PATCH, provenance=provenance)
+
+
+RATES = Rates(informative=0.4, easy=0.25, hard=0.02)
+
+
+def parents(tasks, seen, rates=RATES):
+    return parents_by(tasks, seen, rates)
 
 
 TASKS = [mutant(0), mutant(1, "g"), mutant(2, "h"), mutant(3)]
@@ -37,7 +38,7 @@ SEEN = [
 
 def test_latest_outcomes_decide_how_likely_a_parent_is_and_how_strong_its_children():
     informative, easy, hard = parents(TASKS, SEEN)
-    assert [one.weight for one in (informative, easy, hard)] == [INFORMATIVE, EASY, HARD]
+    assert [one.weight for one in (informative, easy, hard)] == [0.4, 0.25, 0.02]
     assert informative.admits("src/one.py", "f", 2)
     assert informative.admits("src/one.py", "f", 4)
     assert not informative.admits("src/one.py", "f", 1)
@@ -95,6 +96,13 @@ def test_parents_are_taken_by_their_chances_and_never_none():
             counts[one.task_id] += 1
     assert counts["task-0"] > counts["task-1"] > counts["task-2"]
     assert choose(known[2:], np.random.default_rng(0), 1)["one"][0].task_id == "task-2"
+
+
+def test_the_spec_says_who_may_become_a_parent():
+    known = parents(TASKS, SEEN, Rates(informative=0.0, easy=1.0, hard=0.0))
+    for seed in range(20):
+        (taken,) = choose(known, np.random.default_rng(seed), 10)["one"]
+        assert taken.task_id == "task-1"
 
 
 def test_children_know_their_parent_and_those_that_are_there_already_are_left_out():

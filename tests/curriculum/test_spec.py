@@ -19,7 +19,8 @@ def test_the_adaptive_spec_states_the_defaults(write_spec):
     from codegym.curriculum.samplers import load_sampler
 
     assert load_sampler(said.sampler, said.options) == load_sampler(own.sampler, own.options)
-    for field in ("category", "mastered", "quotas", "operator_cap", "environment_cap", "seed"):
+    fields = ("category", "mastered", "quotas", "operator_cap", "environment_cap", "evolution")
+    for field in (*fields, "seed"):
         assert getattr(said, field) == getattr(own, field)
 
 
@@ -36,6 +37,9 @@ def test_the_adaptive_spec_states_the_defaults(write_spec):
         ("[quotas]\ntiny = 0.5", "quotas: add up to 0.5, and no other environment is there"),
         ("[caps]\noperator = 0.5", "caps: 0.5 cannot be met: .* are of 1 kinds; 1 is the least"),
         ("[caps]\noperator = 0.5\nenvironment = 0.5", "one cap at a time"),
+        ("[evolution]\nhard = 1.5", "evolution.hard: must be at most 1"),
+        ("[evolution]\nhrad = 0.5", "evolution.hrad: unknown key; did you mean 'hard'"),
+        ("[evolution]\ninformative = 0\neasy = 0\nhard = 0", "evolution: no task could become"),
         ("[pool]\ncategory = 'colour'", "pool.category: input should be 'environment'"),
         (
             "[pool]\ntasks = ['tinny']",

@@ -12,7 +12,7 @@ from codegym.cli.curriculum import evolve, rate, stats
 from codegym.cli.curriculum.options import SpecName, require_plot
 from codegym.cli.options import Json
 from codegym.cli.output import console, print_json, safe
-from codegym.errors import NotFoundError
+from codegym.errors import NotFoundError, UsageError
 
 if TYPE_CHECKING:
     from codegym.curriculum.simulation import Compared
@@ -134,6 +134,7 @@ def _samplers(specs: list[str]) -> dict[str, Any]:
     """What makes each spec's sampler, by its name; by the spec's where that is taken."""
     from codegym.curriculum import Spec, load_spec
     from codegym.curriculum.samplers import load_sampler
+    from codegym.curriculum.simulation.reference import REFERENCES
 
     def maker(spec: Spec) -> Any:
         def make(seed: int) -> TaskSampler:
@@ -144,5 +145,10 @@ def _samplers(specs: list[str]) -> dict[str, Any]:
 
     found: dict[str, Any] = {}
     for spec in map(load_spec, specs):
-        found[spec.name if spec.sampler in found else spec.sampler] = maker(spec)
+        label = spec.name if spec.sampler in found else spec.sampler
+        if label in found or (label in REFERENCES and label != spec.sampler):
+            raise UsageError(
+                f"{spec.path}: name: another sampler is told of as {label!r}; rename it"
+            )
+        found[label] = maker(spec)
     return found

@@ -81,12 +81,10 @@ def evolve(
 
     curriculum = open_curriculum(spec)
     curriculum.refresh()
-    known = parents(curriculum, curriculum.history if run is None else _outcomes(run))
-    if not known:
-        raise UsageError(
-            f"{curriculum.name}: none of its tasks has been tried; train with it, or name a run "
-            "of its tasks with --from"
-        )
+    seen = curriculum.history if run is None else _outcomes(run)
+    known = parents(curriculum, seen, curriculum.spec.evolution)
+    if not any(one.weight for one in known):
+        raise UsageError(_no_parent(curriculum, run, len(known)))
     chosen = choose(known, np.random.default_rng(seed), count)
 
     async def make() -> list[Evolved]:
@@ -101,13 +99,48 @@ def evolve(
                     for (name, each), share in zip(chosen.items(), wanted, strict=True)
                 ]
 
-    found = asyncio.run(make())
+    try:
+        found = asyncio.run(make())
+    except KeyboardInterrupt:
+        console(stderr=True).print("stopped; the same command goes on from here")
+        raise
     if json:
         print_json({"evolved": found, "tasks": sum(len(one.tasks) for one in found)})
-        return
+    else:
+        _print(curriculum, found)
+
+
+def _no_parent(curriculum: Curriculum, run: Path | None, tried: int) -> str:
+    name, path = curriculum.name, curriculum.spec.path
+    if tried:
+        return (
+            f"{path}: evolution: none of the {tried} tasks that were tried may become a parent; "
+            "raise a chance that is 0"
+        )
+    if run is not None:
+        return f"{run} has no graded episode of a task of {name}; name a run of tasks in its pool"
+    return (
+        f"{name}: none of its tasks has been tried; train with it, or name a run of its tasks "
+        "with --from"
+    )
+
+
+def _print(curriculum: Curriculum, found: Sequence[Evolved]) -> None:
+    out, new = console(), []
     for one in found:
-        told = f"{counted(len(one.tasks), 'task')} of {counted(one.parents, 'parent')}"
-        console().print(safe(f"{told} in {one.environment}: the pack {one.pack}, in {one.folder}"))
+        of = f"{counted(one.parents, 'parent')} in {one.environment}"
+        if not one.tasks:
+            told = f"no task of {of}: what edits are left around them makes none that is new"
+            out.print(safe(told), style="yellow", soft_wrap=True)
+            continue
+        told = f"{counted(len(one.tasks), 'task')} of {of}: the pack {one.pack}, in {one.folder}"
+        out.print(safe(told), soft_wrap=True)
+        here = one.folder.parent == Path.cwd() / ".codegym" / "packs"
+        new.append(one.pack if here else str(one.folder))
+    if missing := [name for name in new if name not in curriculum.spec.tasks]:
+        named = ", ".join(f'"{name}"' for name in (*curriculum.sources, *missing))
+        told = f"to have them drawn, say in [pool] of {curriculum.spec.path}: tasks = [{named}]"
+        out.print(safe(told), style="dim", soft_wrap=True)
 
 
 async def _of_environment(
@@ -125,15 +158,19 @@ async def _of_environment(
     from codegym.curriculum.evolution import adopted, around, knobs_turned, near
     from codegym.tasks import sources
 
-    home, folder = sources.environment(name), place / f"{name}-evolved"
+    home = sources.environment(name)
+    folder = mutation.place_for(home, place / f"{name}-evolved")
     named = [] if operators == "all" else [one.strip() for one in operators.split(",")]
     held = mutation.tasks_in(folder, home)
     there = [*held, *(task for task in curriculum if task.environment == name)]
+    ids = {task.instance_id for task in there}
+    # Turning a knob is free, and finds nothing new in the code: at most half of what is wanted.
+    turned = knobs_turned(curriculum, chosen, ids)[: count // 2]
     made = await mutation.generate(
         home,
         setting,
         mutation.load_operators(named, home.language, ("FixTests",)),
-        count=count,
+        count=count - len(turned),
         seed=seed,
         known=there,
         only=around(chosen),
@@ -142,10 +179,8 @@ async def _of_environment(
         ),
         progress=steps,
     )
-    ids = {task.instance_id for task in there}
-    new = [*adopted(made.tasks, chosen, ids), *knobs_turned(curriculum, chosen, ids)]
+    new = [*adopted(made.tasks, chosen, ids), *turned]
     if new:
-        folder.parent.mkdir(parents=True, exist_ok=True)
         mutation.pack(folder, home, replace(made, tasks=tuple(new)))
     return Evolved(name, len(chosen), [task.instance_id for task in new], folder.name, folder)
 

@@ -60,10 +60,8 @@ def rate(
     from codegym.loop import RunConfig, run
     from codegym.registration import kind_of
     from codegym.runs import open_run
-    from codegym.tasks import Joined
-    from codegym.tasks.sources import resolve
 
-    source = resolve(tasks)
+    parts = _parts(tasks)
     folder = out or _default_folder(tasks, policy, episodes, seed)
     config = RunConfig(
         env_id=env_id,
@@ -81,7 +79,6 @@ def rate(
         summary = asyncio.run(run(config, progress))
     recorded = open_run(folder)
     name = f"{policy}@{recorded.pins.policy_version}"
-    parts = source.parts if isinstance(source, Joined) else (source,)
     rated = [_rate_part(part, name, recorded.episodes()) for part in parts]
     predicted = _unseen(parts, rated)
     if json:
@@ -90,6 +87,19 @@ def rate(
         _print(rated, predicted)
     if summary.faults:
         raise typer.Exit(1)
+
+
+def _parts(tasks: str | None) -> Sequence[TaskFile]:
+    """The files of tasks; what is wrong with their ratings is told before anything is played."""
+    from codegym.curriculum.ratings import ratings_file, read_ratings
+    from codegym.tasks import Joined
+    from codegym.tasks.sources import resolve
+
+    source = resolve(tasks)
+    parts = source.parts if isinstance(source, Joined) else (source,)
+    for part in parts:
+        read_ratings(ratings_file(part))
+    return parts
 
 
 def _default_folder(tasks: str | None, policy: str, episodes: int, seed: int) -> Path:
