@@ -142,6 +142,7 @@ def _as_json(result: Generated, pack: PackInfo, folder: Path) -> dict[str, Any]:
         "valid": len(result.tasks),
         "faults": result.faults,
         "funnel": result.funnel,
+        "unread": result.unread,
         "left_out": Counter(result.left_out.values()),
         "tier_0": result.trivial,
         "candidates_per_minute": _rate(result.fast.looked, result.fast.seconds),
@@ -163,7 +164,7 @@ def _rate(count: int, seconds: float) -> float | None:
     return 60 * count / seconds if count else None
 
 
-def _print(result: Generated, count: int, pack: PackInfo, folder: Path) -> None:
+def _print(result: Generated, wanted: int, pack: PackInfo, folder: Path) -> None:
     from codegym.mutation import REASONS
 
     out = console()
@@ -172,13 +173,16 @@ def _print(result: Generated, count: int, pack: PackInfo, folder: Path) -> None:
     for why, count in Counter(result.left_out.values()).items():
         said = f"{count:>6}  tests are in no task: each {why}"
         out.print(said, style="yellow", soft_wrap=True)
+    if result.unread:
+        said = f"{len(result.unread):>6}  files not edited, as {result.unread[0]}: their syntax is "
+        out.print(safe(f"{said}not understood"), style="yellow", soft_wrap=True)
     out.print(
         f"{len(result.tasks)} tasks of {result.candidates} edits, {result.covered} of them worth "
         f"running ({result.found} in all), in {result.seconds:.0f} s",
         soft_wrap=True,
     )
-    if len(result.tasks) < count:
-        said = f"fewer than the {count} that were asked for: nothing more was found to try"
+    if len(result.tasks) < wanted:
+        said = f"fewer than the {wanted} that were asked for: nothing more was found to try"
         out.print(said, style="yellow")
     _print_stages(result)
     out.print(safe(f"version {pack.version} of the pack {pack.name}, in {folder}"), soft_wrap=True)

@@ -13,18 +13,19 @@ from codegym.grading.progress import Progress
 from codegym.grading.ready import Ready
 from codegym.grading.setting import Setting
 from codegym.grading.suites import SuiteRun
-from codegym.grading.trials import Observed, run_on, summarise, together
+from codegym.grading.trials import Observed, last_line, run_on, summarise, together
 from codegym.mutation.coverage import Coverage
 from codegym.store import LayerStore
 from codegym.tasks import Environment, Suite
-from codegym.types import WORKSPACE, RecordingRunner, Task
+from codegym.types import WORKSPACE, Manner, RecordingRunner, Task, VaryingRunner
 from codegym.version import __version__
 
 REPEATS = 3
 UNSTEADY = "does not end alike every time when several suites run at once"
+BACKWARDS = "does not pass when the tests run backwards"
 PROCESSES = "starts processes, so the load of the machine decides how it ends"
 
-_VERSION = "3"
+_VERSION = "4"
 _RECORD = "baseline.json"
 #: Recording makes a suite this much slower, at worst.
 _SLOWER = 20.0
@@ -80,7 +81,7 @@ async def measure(
         store: Keeps what was found.
 
     Raises:
-        UsageError: No test passes every time, or the suite does not come to its end.
+        UsageError: No test passes every time, or the suite does not come to its end; says why.
         SandboxError: The infrastructure broke, more than once.
         DataError: The environment is broken.
         UnavailableError: This machine lacks something.
@@ -126,7 +127,9 @@ async def _measured(
 ) -> _Measured:
     """Run the suite so often, all at once and with what is recorded: tests are to bear that."""
     name, runner = ready.environment.name, ready.runner
-    works = [run_on(setting, ready) for _ in range(REPEATS)]
+    backwards = isinstance(runner, VaryingRunner)
+    manners = [*[None] * (REPEATS - 1), Manner(reverse=True) if backwards else None]
+    works = [_plain(setting, ready, one) for one in manners]
     inside = {f"{WORKSPACE}/{path}": path for path in sorted(files)}
     if isinstance(runner, RecordingRunner):
         limit = ready.suite.timeout_sec * _SLOWER
@@ -134,9 +137,13 @@ async def _measured(
     progress.note(f"running the tests of {name}, {len(works)} times at once")
     runs = await together(works)
     plain, recorded = runs[:REPEATS], runs[REPEATS:]
-    observed = summarise(plain)
-    passing = _passing(name, observed)
+    observed = summarise(plain[:-1] if backwards else plain)
+    passing = _passing(ready, observed, plain[0])
     left_out = dict.fromkeys(sorted(observed.unstable), UNSTEADY)
+    if backwards:
+        ordered = _ordered(ready, passing, plain[-1])
+        left_out |= dict.fromkeys(sorted(ordered), BACKWARDS)
+        passing -= ordered
     coverage = None
     if recorded and isinstance(runner, RecordingRunner):
         report = recorded[0].result.report
@@ -160,14 +167,63 @@ async def _measured(
     )
 
 
-def _passing(name: str, observed: Observed) -> frozenset[str]:
+async def _plain(setting: Setting, ready: Ready, manner: Manner | None) -> SuiteRun:
+    """A run as it is; one that takes too long ends the others, which would take as long."""
+    run = await run_on(setting, ready, manner=manner)
+    if run.result.timed_out and manner is None:
+        raise UsageError(
+            f"the suite {ready.suite.name!r} of {ready.environment.name} does not come to its end: "
+            f"{run.note} Give it more time ('timeout_sec'), or deselect what is slow, in "
+            f"{ready.environment.folder}/environment.toml"
+        )
+    return run
+
+
+def _passing(ready: Ready, observed: Observed, run: SuiteRun) -> frozenset[str]:
+    """The tests that pass; where there is none, what is wrong, and where that is mended."""
     passing = frozenset(one for one, said in observed.outcomes.items() if said == "passed")
-    hint = f"`codegym environment list` shows where {name} lies; its suite is in environment.toml"
+    name, suite = ready.environment.name, ready.suite
+    file = f"{ready.environment.folder}/environment.toml"
     if observed.problem:
-        raise UsageError(f"the suite of {name} does not come to its end: {observed.problem} {hint}")
+        raise UsageError(
+            f"the suite {suite.name!r} of {name} does not come to its end: {observed.problem} It "
+            f"is in {file}"
+        )
     if not passing:
-        raise UsageError(f"no test of {name} passes every time, so none can tell a fault; {hint}")
+        raise UsageError(
+            f"no test of {name} passes every time, so none can tell a fault: "
+            f"{_why_none(observed, run, suite)}. The suite {suite.name!r} is in {file}"
+        )
     return passing
+
+
+def _ordered(ready: Ready, passing: frozenset[str], backwards: SuiteRun) -> frozenset[str]:
+    """The tests that need others before them; of a run that did not end nothing can be said."""
+    seen = summarise([backwards])
+    ordered = frozenset(one for one in passing if seen.outcomes.get(one) != "passed")
+    if seen.problem:
+        return frozenset()
+    if ordered == passing:
+        raise UsageError(
+            f"no test of {ready.environment.name} passes when they run backwards, so each depends "
+            f"on others: none can tell a fault. The suite {ready.suite.name!r} is in "
+            f"{ready.environment.folder}/environment.toml"
+        )
+    return ordered
+
+
+def _why_none(observed: Observed, run: SuiteRun, suite: Suite) -> str:
+    if observed.uncollected:
+        path, said = next(iter(sorted(observed.uncollected.items())))
+        where = "the tests cannot be built or run" if path == "." else f"{path} cannot be run"
+        return f"{where}: {last_line(said)}"
+    if not observed.outcomes and not observed.unstable:
+        return f"there is none in {', '.join(suite.select)}"
+    bad = [one for one in run.records if one.outcome in ("failed", "error")]
+    example = f", as {bad[0].id}: {last_line(bad[0].message)}" if bad else ""
+    count = len(observed.outcomes)
+    unsteady = f", {len(observed.unstable)} do not end alike" if observed.unstable else ""
+    return f"{count} fail or are skipped{unsteady}{example}"
 
 
 def _durations(runs: list[SuiteRun], passing: frozenset[str]) -> dict[str, float]:

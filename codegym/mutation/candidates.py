@@ -62,6 +62,7 @@ class Candidate:
         joined: All edits, by path and place, where they were joined; else empty.
         order: How many single faults are in it.
         why: What else a composite knows of it, for the row's provenance: names to text.
+        parts: What is left of it when a part is undone, where its edits alone do not tell that.
     """
 
     path: str
@@ -75,6 +76,7 @@ class Candidate:
     joined: tuple[Spot, ...] = ()
     order: int = 1
     why: tuple[tuple[str, str], ...] = ()
+    parts: tuple[Candidate, ...] = ()
 
     @classmethod
     def of(
@@ -162,14 +164,18 @@ class Candidate:
 
 
 def sources(environment: Environment, tree: Tree) -> dict[str, Parsed]:
-    """Parse the files that may be mutated: what a policy may edit, tests and links left out.
-
-    A file that is not understood as a whole is left out too.
+    """The files that may be mutated; one that is not understood as a whole is left out.
 
     Raises:
         NotFoundError: The environment's language cannot be parsed.
         UnavailableError: Its grammar is not installed.
     """
+    found = parsed_sources(environment, tree)
+    return {path: parsed for path, parsed in found.items() if parsed.is_clean}
+
+
+def parsed_sources(environment: Environment, tree: Tree) -> dict[str, Parsed]:
+    """Parse what a policy may edit, tests and links left out. Raises as ``sources`` does."""
     sides = Sides(environment)
     suffixes = grammar(environment.language).suffixes
     found = {}
@@ -177,9 +183,7 @@ def sources(environment: Environment, tree: Tree) -> dict[str, Parsed]:
         file = tree[path]
         if not path.endswith(suffixes) or file.mode == "120000" or sides.side(path) != "source":
             continue
-        parsed = parse(file.data, environment.language)
-        if parsed.is_clean:
-            found[path] = parsed
+        found[path] = parse(file.data, environment.language)
     return found
 
 

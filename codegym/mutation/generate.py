@@ -36,6 +36,7 @@ class Generated:
         candidates: How many were looked at.
         found: How many there are in all.
         funnel: Why the others fell; with ``tasks`` it adds up to ``candidates``.
+        unread: Files that no edit was looked for in: the grammar does not know their syntax.
         left_out: Tests that no task asks for although they may pass, to the reason.
         operators: Version of each operator that made a task.
         seconds: Wall time of all of it.
@@ -49,6 +50,7 @@ class Generated:
     candidates: int
     found: int
     funnel: Mapping[Reason, int]
+    unread: Sequence[str]
     left_out: Mapping[str, str]
     operators: Mapping[str, str]
     seconds: float
@@ -138,6 +140,7 @@ def _generated(found: Outset, gathering: Gathering, stage: Stage, trying: Trying
         candidates=gathering.looked_at,
         found=len(found.candidates),
         funnel=dict(gathering.funnel.most_common()),
+        unread=found.unread,
         left_out={test: why for each in left_out for test, why in each},
         operators=dict(sorted(gathering.operators.items())),
         seconds=0.0,

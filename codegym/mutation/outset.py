@@ -10,7 +10,7 @@ from codegym.errors import UsageError
 from codegym.grading.progress import Progress
 from codegym.grading.setting import Setting
 from codegym.mutation.baseline import Baseline, measure
-from codegym.mutation.candidates import Candidate, find_candidates, sources
+from codegym.mutation.candidates import Candidate, find_candidates, parsed_sources
 from codegym.mutation.operators import Operator
 from codegym.mutation.screening import Screen
 from codegym.mutation.warm.session import Warmth, feel
@@ -38,6 +38,7 @@ class Outset:
     Attributes:
         tree: Its newest commit.
         files: Those that may be mutated.
+        unread: Others that could be, but for their syntax, which the grammar does not know.
         candidates: The edits of them that are to be looked at, files and places in order.
         baselines: What each suite does without one.
         screen: Says which are worth running.
@@ -46,6 +47,7 @@ class Outset:
 
     tree: Tree
     files: Mapping[str, Parsed]
+    unread: Sequence[str]
     candidates: Sequence[Candidate]
     baselines: Sequence[Baseline]
     screen: Screen
@@ -64,11 +66,11 @@ async def outset(
     """Find an environment's edits, and run its suites as they are. Raises as ``generate`` does."""
     progress.note(f"looking for edits in {environment.name}")
     tree = (await asyncio.to_thread(open_history, environment)).tree_at(environment.head)
-    files, candidates = _look(environment, tree, operators, seed, only)
+    files, unread, candidates = _look(environment, tree, operators, seed, only)
     baselines = await _baselines(setting, environment, frozenset(files), progress, store)
     screen = await asyncio.to_thread(_screen, baselines, tree, files, store)
     warmths = await _warmths(setting, baselines, progress, store)
-    return Outset(tree, files, candidates, baselines, screen, warmths)
+    return Outset(tree, files, unread, candidates, baselines, screen, warmths)
 
 
 def _look(
@@ -77,14 +79,16 @@ def _look(
     operators: Sequence[Operator],
     seed: int,
     only: Callable[[Candidate], bool] | None,
-) -> tuple[Mapping[str, Parsed], list[Candidate]]:
-    """The files that may be mutated, and the edits of them that are to be looked at."""
+) -> tuple[Mapping[str, Parsed], list[str], list[Candidate]]:
+    """The files that may be mutated, those not understood, and the edits that are looked at."""
     _can_run(environment)
-    files = sources(environment, tree)
+    parsed = parsed_sources(environment, tree)
+    files = {path: one for path, one in parsed.items() if one.is_clean}
+    unread = [path for path in parsed if path not in files]
     candidates = find_candidates(files, operators, seed)
     if not candidates:
-        raise UsageError(_nothing(environment, files))
-    return files, [one for one in candidates if only is None or only(one)]
+        raise UsageError(_nothing(environment, files, unread))
+    return files, unread, [one for one in candidates if only is None or only(one)]
 
 
 def _can_run(environment: Environment) -> None:
@@ -131,7 +135,12 @@ def _screen(
     return Screen(baselines, tree, frozenset((match.path, match.function) for match in shared))
 
 
-def _nothing(environment: Environment, files: Mapping[str, Parsed]) -> str:
+def _nothing(environment: Environment, files: Mapping[str, Parsed], unread: Sequence[str]) -> str:
+    if not files and unread:
+        return (
+            f"the grammar of {environment.language} understands none of the {len(unread)} files of "
+            f"{environment.name} that may be edited, as {unread[0]}: is that their language?"
+        )
     if not files:
         globs = ", ".join(environment.edits.permitted)
         return (
