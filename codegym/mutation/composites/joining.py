@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from codegym.mutation.candidates import Candidate, Spot
+from codegym.mutation.trial import Reason, Trial
 from codegym.types import Kind
 
 if TYPE_CHECKING:
@@ -47,6 +48,15 @@ def without_each(candidate: Candidate) -> Iterator[Candidate]:
     spots = candidate.spots
     for at in range(len(spots)):
         yield alone([*spots[:at], *spots[at + 1 :]], candidate.kind)
+
+
+def unneeded(trial: Trial, parts: Sequence[Trial]) -> Reason | None:
+    """Whether one of several may stay: undoing each must mend a test, and leave one that fails."""
+    failing = frozenset(trial.failing)
+    for left in parts:
+        if left.reason is not None or failing <= frozenset(left.failing):
+            return "not_needed"
+    return None
 
 
 def alone(spots: Sequence[Spot], kind: Kind) -> Candidate:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from codegym.mutation.candidates import Candidate
 from codegym.mutation.composites.base import Ground, Tried
-from codegym.mutation.composites.joining import apart, join, without_each
+from codegym.mutation.composites.joining import apart, join, unneeded, without_each
 from codegym.mutation.trial import Reason, Trial
 from codegym.types import Kind
 
@@ -67,8 +67,4 @@ class Linked:
 
     def fault(self, _: Candidate, trial: Trial, parts: Sequence[Trial], /) -> Reason | None:
         """Undoing any one edit must mend a test, and must leave one that fails."""
-        failing = frozenset(trial.failing)
-        for left in parts:
-            if left.reason is not None or failing <= frozenset(left.failing):
-                return "not_needed"
-        return None
+        return unneeded(trial, parts)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import Final
 
 from codegym.mutation.candidates import Candidate
-from codegym.mutation.composites.base import Ground, Unconditional
+from codegym.mutation.composites.base import Ground
+from codegym.mutation.composites.joining import unneeded
 from codegym.mutation.composites.lines import spots, taken_back
+from codegym.mutation.trial import Reason, Trial
 from codegym.types import Kind, Tree
 from codegym.workspace.history import Commit, Repository, open_history
 
@@ -22,13 +25,16 @@ _MOST_EDITS: Final = 24
 _Texts = Mapping[str, bytes]
 
 
-class Revert(Unconditional):
+class Revert:
     """One to four commits that today's code can do without, as far as it still parses."""
 
-    id, version, tier = "composite.revert", "1", 4
+    id, version, tier = "composite.revert", "2", 4
     kind: Kind = "FixTests"
     of_singles = False
-    says = "Commits of the history are taken back, where later ones left their lines alone."
+    says = (
+        "Commits of the history are taken back, where later ones left their lines alone; of "
+        "several, each is needed."
+    )
 
     def propose(self, ground: Ground) -> Iterator[Candidate]:
         """Each commit alone, then several that change the same files, newest first."""
@@ -47,11 +53,26 @@ class Revert(Unconditional):
         ]
         order = [several[int(at)] for at in chance.permutation(len(several))]
         for group in (*alone, *order):
-            left = _without(repository, now, group)
-            if left is not None and (one := self._made(ground, group, left)) is not None:
-                yield one
+            one = self._made(ground, repository, now, group)
+            fewer = combinations(group, len(group) - 1) if len(group) > 1 else ()
+            parts = [self._made(ground, repository, now, each) for each in fewer]
+            if one is not None and None not in parts:
+                yield replace(one, parts=tuple(part for part in parts if part is not None))
 
-    def _made(self, ground: Ground, group: Sequence[Commit], left: _Texts) -> Candidate | None:
+    def parts(self, candidate: Candidate, /) -> Sequence[Candidate]:
+        """What is left when each of several commits is there again."""
+        return candidate.parts
+
+    def fault(self, _: Candidate, trial: Trial, parts: Sequence[Trial], /) -> Reason | None:
+        """Each of several commits must be missed."""
+        return unneeded(trial, parts)
+
+    def _made(
+        self, ground: Ground, repository: Repository, now: _Texts, group: Sequence[Commit]
+    ) -> Candidate | None:
+        left = _without(repository, now, group)
+        if left is None:
+            return None
         changed = [
             spot
             for path, text in left.items()
