@@ -7,7 +7,7 @@ import subprocess
 import tarfile
 
 import pytest
-from support import git, make_repository
+from ladder import from_generate_to_run, make_environment, needs
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -168,31 +168,6 @@ config = ["package.json", "tsconfig.json"]
 TYPESCRIPT_VERSION = "5.4.5"
 
 
-def make_environment(folder, language, toolchain, files, suite, sources, extra=""):
-    """Write an environment named ``ladder``, whose history is one commit."""
-    repository = make_repository(folder / "repository", files, "Ladders")
-    made = folder / ".codegym" / "environments" / "ladder"
-    made.mkdir(parents=True)
-    (made / "history.fast-export").write_text(git(repository, "fast-export", "main"))
-    head = git(repository, "rev-parse", "HEAD").strip()
-    (made / "environment.toml").write_text(
-        f'name = "ladder"\nsummary = "Ladders"\nlanguage = "{language}"\nlicense = "MIT"\n'
-        f'history = "history.fast-export"\nhead = "{head}"\n{extra}'
-        f'[image]\ntoolchains = ["{toolchain}"]\n'
-        f'[[suites]]\nname = "unit"\n{suite}timeout_sec = 120.0\n'
-        f'[edits]\npermitted = {json.dumps(sources)}\nprotected = ["tests/**", "*_test.go"]\n'
-        "[limits]\nmemory_mb = 2048\ndisk_mb = 1024\nprocesses = 256\n"
-    )
-    return folder
-
-
-def needs(program):
-    if shutil.which(program) is None:
-        if os.environ.get("CI"):
-            pytest.fail(f"{program} is not on this machine")
-        pytest.skip(f"{program} is not on this machine")
-
-
 def compiler(folder):
     """TypeScript's, from the registry that this machine's npm uses."""
     needs("npm")
@@ -205,23 +180,6 @@ def compiler(folder):
         archive.extractall(folder, filter="data")
     wanted = [folder / "package" / name for name in ("package.json", "bin/tsc", "lib/tsc.js")]
     return [*wanted, *(folder / "package" / "lib").glob("lib.*.d.ts")], folder / "package"
-
-
-def from_generate_to_run(codegym, home):
-    made = codegym("generate", "ladder", "--count", 3, "--json", cwd=home, timeout=400)
-    assert made.status == 0, made.err
-    said = json.loads(made.out)
-    assert said["valid"] == 3
-    assert said["null_valid"] == 0
-    checked = codegym("check", "ladder", "--repeats", 1, "--json", cwd=home)
-    assert checked.status == 0, checked.err
-    rates = {}
-    for policy in ("oracle", "noop"):
-        options = ("--tasks", "ladder", "--policy", policy, "--out", home / policy, "--json")
-        ran = codegym("run", "CodeGym/FixTests-v0", *options, cwd=home)
-        assert ran.status == 0, ran.err
-        rates[policy] = json.loads(ran.out)["solve_rate"]
-    assert rates == {"oracle": 1.0, "noop": 0.0}
 
 
 def test_go(codegym, tmp_path):
