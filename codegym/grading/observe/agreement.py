@@ -14,6 +14,8 @@ from codegym.types import Value
 #: Ops that accept one value only, so that passing means to know it.
 EXACT = frozenset({"==", "is", "almost", "count_equal"})
 _NONE = Value("none")
+#: Ops whose expected side is looked for in the actual one.
+_SEARCHING = frozenset({"regex", "not regex", "raises"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,9 @@ def _pairs_hold(gold: Sequence[Pair], seen: Sequence[Pair], sites: Mapping[int, 
         known = mine.actual if mine is not None and same else _NONE
         if theirs.expected is None and site.form != "truth":
             return Agreement(False, site)
+        if site.op in _SEARCHING and not (same and mine and mine.expected == theirs.expected):
+            differs = True  # a pattern of the sandbox's own is never searched for here
+            continue
         if not _satisfied(site, theirs.actual, theirs.expected, known):
             return Agreement(False, site, theirs.actual)
         differs = differs or not same or theirs.actual != known

@@ -1,8 +1,8 @@
 """Regular expressions of a trusted recording on text that cannot be trusted.
 
 A pattern may be such that a text made for it takes ages, and Python's search cannot be stopped. So
-one that repeats anything is tried in a process of its own, with a limit of time past which it does
-not match; others take time in proportion to the text.
+one that repeats anything, or leaves a choice, is tried in a process of its own, with a limit of
+time past which it does not match; others take time in proportion to the text.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 TIME_SEC = 1.0
 MAX_TEXT = 70_000
-_REPEATS = re.compile(r"[*+{]")
+_CHOOSES = re.compile(r"[*+{?|]")
 _PROGRAM = """
 import json, re, sys
 pattern, text, flags = json.load(sys.stdin)
@@ -39,7 +39,7 @@ def found(pattern: str | bytes, flags: int, text: str | bytes) -> bool:
         return False
     plain = pattern.decode("latin-1") if isinstance(pattern, bytes) else pattern
     try:
-        if not _REPEATS.search(plain):
+        if not _CHOOSES.search(plain):
             compiled: re.Pattern[Any] = re.compile(pattern, flags & ~re.DEBUG)
             return compiled.search(text) is not None
     except (re.error, ValueError, OverflowError, RecursionError, Warning):

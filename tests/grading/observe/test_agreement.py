@@ -64,6 +64,18 @@ def test_sides_that_agree_with_each_other_and_not_with_gold_are_noted():
     assert (more.holds, more.differs) == (True, True)
 
 
+@pytest.mark.parametrize("op", ["regex", "not regex"])
+def test_a_pattern_of_the_sandboxs_own_is_not_searched_for(op):
+    """Else it would choose how long the gym is at it, and how often."""
+    sites = {1: site(1, op, sides="both")}
+    text, evil = (Value("str", leaf=one) for one in ("a" * 60, "a?" * 60 + "a" * 60))
+    gold = [Pair(1, text, Value("str", leaf="a" if op == "regex" else "b"))]
+    assert not agree(gold, gold, sites).differs
+    found = agree(gold, [*gold, *[Pair(1, text, evil)] * 1000], sites)
+    assert (found.holds, found.differs) == (True, True)
+    assert not agree(gold, [Pair(1, text, None)], sites).holds
+
+
 def test_a_site_is_observed_where_it_holds_and_means_the_same_every_time():
     assert steady(SITES[1], [saw((1, 5, 5)), saw((1, 5, 5))])
     assert not steady(SITES[1], [saw((1, 5, 5)), saw((1, 6, 6))])  # means another thing each time

@@ -34,6 +34,10 @@ def test_flags_go_along():
     assert not found(b"A+", 0, b"aa")
 
 
-@pytest.mark.parametrize("pattern", ["^(a|a)*$", "^(a+)+$", "^(.*)*x$", "(?:a?){60}a{60}$"])
+FOR_EVER = ["^(a|a)*$", "^(a+)+$", "^(.*)*x$", "(?:a?){60}a{60}$", "a?" * 60 + "a" * 60]
+FOR_EVER += ["(a|aa)" * 40 + "x"]
+
+
+@pytest.mark.parametrize("pattern", FOR_EVER, ids=range(len(FOR_EVER)))
 def test_what_would_take_for_ever_is_given_up(pattern):
     assert not found(pattern, 0, "a" * 59 + "!")
