@@ -25,6 +25,7 @@ from codegym.errors import SandboxError
 from codegym.grading.feedback import feedback
 from codegym.grading.observe.controlling import controlled
 from codegym.grading.observe.judging import keys_of, observed
+from codegym.grading.observe.quoting import as_written
 from codegym.grading.observe.recording import Observation, Recording
 from codegym.grading.paths import Crossing, cross
 from codegym.grading.ready import Ready
@@ -198,5 +199,13 @@ def _concluded(
         found = replace(found, assurance=runner.assurance, protection=protection)
     else:
         evidence = runner.evidence(run.result.report)
-        found = observed(recording, task, evidence, run.records, crossing.tampering)
+        records = [_as_written(one, ready, recording) for one in run.records]
+        found = observed(recording, task, evidence, records, crossing.tampering)
     return replace(found, refused=crossing.refused)
+
+
+def _as_written(outcome: TestOutcome, ready: Ready, recording: Recording) -> TestOutcome:
+    """It quotes tests as they are in the project, not as they were laid into a sandbox."""
+    tree, subdir = ready.prepared.grading_tree, ready.environment.subdir
+    prefix = "" if subdir == "." else f"{subdir}/"
+    return replace(outcome, message=as_written(outcome.message, recording.sources, tree, prefix))
