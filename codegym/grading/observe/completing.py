@@ -2,21 +2,38 @@
 
 Siblings are variants of tests, with what they see when solved. They come from pools that all tasks
 with one solved tree share; here they run on the unsolved tree, where they have to fail: else
-unsolved code with a table of the shown tests would pass them.
+unsolved code with a table of the shown tests would pass them. They go on there whatever fails: what
+unsolved code gives after an assertion that stays in its process, it would give once past it. So
+does a copy of each failing test itself.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from zlib import crc32
 
 from codegym.grading.observe.aiming import aim
 from codegym.grading.observe.choosing import Sight
 from codegym.grading.observe.controls import controls, needs_controls
-from codegym.grading.observe.pooling import Variants, originals, pooled, sources_with, tried
+from codegym.grading.observe.pooling import (
+    MOST_SEC,
+    Variants,
+    originals,
+    pooled,
+    sources_with,
+    tried,
+)
 from codegym.grading.observe.record import Subject
 from codegym.grading.observe.recording import Recording, file_of, function_of
-from codegym.grading.observe.variants import MOST_SIBLINGS, Variant, telling
+from codegym.grading.observe.sites import Sibling
+from codegym.grading.observe.variants import (
+    MOST_SIBLINGS,
+    Variant,
+    sibling_key,
+    telling,
+    unseen,
+)
 from codegym.grading.suites import Watch
 
 #: More than one of a function are kept while all take no more than this part of the suite's time;
@@ -44,12 +61,12 @@ async def completed(
         SandboxError: The infrastructure broke, more than once.
     """
     fit = {name: pool[name] for name in functions if pool.get(name)}
-    made = await _with_siblings(solved, start, recording, fit) if fit else recording
+    made = await _with_siblings(solved, start, recording, fit, functions)
     if made.familiar.issuperset(made.siblings):  # nothing is asked anew
         more = await _aimed(solved, start, recording, functions)
         both = {name: [*fit.get(name, ()), *more.get(name, ())] for name in functions}
         both = {name: each for name, each in both.items() if each}
-        made = await _with_siblings(solved, start, recording, both) if more else made
+        made = await _with_siblings(solved, start, recording, both, functions) if more else made
     return replace(made, controlled=await _controlled(solved, made, functions))
 
 
@@ -98,11 +115,19 @@ def _controllable(solved: Subject, function: str) -> bool:
 
 
 async def _with_siblings(
-    solved: Subject, start: Subject, recording: Recording, fit: Variants
+    solved: Subject,
+    start: Subject,
+    recording: Recording,
+    fit: Variants,
+    functions: Sequence[str],
 ) -> Recording:
     tests = originals(recording)
-    added = {name: [one.sibling for one in each] for name, each in fit.items()}
-    run = await tried(start, recording, added, _SEED)
+    copies = _copies(start, recording, functions)
+    added = {name: [one.sibling for one in fit.get(name, ())] for name in functions}
+    for name, copy in copies.items():
+        added[name].append(copy)
+    asked = {name: each for name, each in added.items() if each}
+    run = await tried(start, recording, asked, _SEED, insisting=True)
     ran = {record.id for record in run.records}
     told = {
         name: telling(
@@ -125,7 +150,31 @@ async def _with_siblings(
         familiar=frozenset(
             name for name, each in kept.items() if all(one.familiar for one in each)
         ),
+        blind=frozenset(_blind(recording, copies, run)),
     )
+
+
+def _copies(start: Subject, recording: Recording, functions: Sequence[str]) -> dict[str, Sibling]:
+    """Of each function that is observed and quick, a copy that differs in nothing."""
+    tests, found = originals(recording), {}
+    for name in functions:
+        path, _, test = recording.home_of(name).partition("::")
+        module = start.modules.get(path) if path in recording.sites else None
+        quick = max(each.seconds for each in tests[name]) <= MOST_SEC
+        if module is not None and quick and any(site.test == test for site in module.sites):
+            own = f"{test.rpartition('::')[2]}_{crc32(name.encode()):x}_as_it_is"
+            found[name] = Sibling(test, own, ())
+    return found
+
+
+def _blind(recording: Recording, copies: Mapping[str, Sibling], start: Sight) -> Iterator[str]:
+    """Node ids of the tests whose copies see on the unsolved tree what is seen when solved."""
+    ran = {record.id for record in start.records}
+    for node, test in recording.tests.items():
+        copy, sites = copies.get(function_of(test.key)), recording.sites_of(test.key)
+        key = sibling_key(copy, test.key) if copy is not None else ""
+        if key in ran and unseen(test, start.pairs(key, sites), sites):
+            yield node
 
 
 async def _sure(solved: Subject, recording: Recording, kept: Variants) -> Variants:

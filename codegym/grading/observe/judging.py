@@ -152,13 +152,15 @@ def _failed(outcome: TestOutcome, found: Agreement, hidden: bool) -> TestOutcome
 
 
 def informative(recording: Recording, test_id: str, *, hidden: bool) -> bool:
-    """Whether a test's own values are more than a truth value.
+    """Whether a test's own values are more than a truth value, and unsolved code lacks any.
 
     Several truth values in some order are, and so is the class of an exception.
 
     Those of a hidden test do not count where its source, which code under test can read, has them;
     those of a test that is shown are known anyway.
     """
+    if test_id in recording.blind:
+        return False
     test = recording.tests[test_id]
     sites = recording.sites_of(test.key)
     values = _exact_values(test, sites, sealed=hidden)
@@ -218,7 +220,7 @@ def forging_bound(recording: Recording, task: Task) -> float:
     for test_id in task.fail_to_pass:
         test = recording.tests[test_id]
         files |= {file_of(test.key), *recording.files_of(test)}
-        if test_id in task.hidden:
+        if test_id in task.hidden - recording.blind:
             lacking |= _exact_values(test, recording.sites_of(test.key), sealed=True)
     for test in recording.siblings_of(task.fail_to_pass):
         lacking.update(test.lacking)

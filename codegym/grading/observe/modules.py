@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from codegym.grading.observe.analysis import Analysis, Function, Spot
+from codegym.grading.observe.insisting import insistent
 from codegym.grading.observe.kinds import defined, reads
 from codegym.grading.observe.removal import Removal, remove
 from codegym.grading.observe.rewriting import IMPORT, NAME, Mode, invert, rewrite
@@ -48,7 +49,13 @@ class TestModule:
         edits = rewrite(source, self.analysis.spots, lambda _: "both")
         return apply(source.data, [_import(source), *edits]).decode()
 
-    def shipped(self, observed: Collection[int], *, siblings: Sequence[Sibling] = ()) -> str:
+    def shipped(
+        self,
+        observed: Collection[int],
+        *,
+        siblings: Sequence[Sibling] = (),
+        insisting: bool = False,
+    ) -> str:
         """The source without the expected sides.
 
         Args:
@@ -56,11 +63,12 @@ class TestModule:
                 and assert nothing; those with ``"both"`` assert and emit both. Others stay.
             siblings: Copies to add; in them every site asserts nothing, and those observed emit
                 the actual value alone.
+            insisting: Whether the copies go on after what fails; for unsolved code.
         """
         chosen = frozenset(observed)
         if chosen not in self._bases:  # asked for again and again, with other siblings
             self._bases[chosen] = tuple(self._base(chosen))
-        added = (self._added(sibling, chosen) for sibling in siblings)
+        added = (self._added(sibling, chosen, insisting) for sibling in siblings)
         return apply(self.analysis.source.data, [*self._bases[chosen], *added]).decode()
 
     def _base(self, chosen: frozenset[int]) -> Iterator[Edit]:
@@ -144,13 +152,14 @@ class TestModule:
         """Functions that are tests."""
         return (part for part in self.analysis.functions if part.is_test)
 
-    def _added(self, sibling: Sibling, observed: frozenset[int]) -> Edit:
+    def _added(self, sibling: Sibling, observed: frozenset[int], insisting: bool) -> Edit:
         """Put a sibling at the end of the module, or of the class."""
         function = next(part for part in self.tests() if part.name == sibling.test)
         source = self.analysis.source
         text = self.copy_of(
             function, sibling.name, sibling.edits, observed, mirrored=sibling.mirrored
         )
+        text = insistent(text) if insisting else text
         place = source.span(function.scope[-1])[1] if function.scope else len(source.data)
         return place, place, f"\n\n{text}\n"
 

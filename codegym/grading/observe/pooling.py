@@ -27,7 +27,7 @@ from codegym.grading.suites import Watch
 #: Functions share a pool, so many and with so many tests, if all of them are quick.
 _TOGETHER, _TOGETHER_TESTS, _QUICK_SEC = 12, 24, 0.02
 #: A test that takes longer has no siblings.
-_MOST_SEC = 0.5
+MOST_SEC = 0.5
 #: So many candidates of a function, more of one that asks more; and tests of them, and seconds.
 _CANDIDATES, _BY_QUESTION, _MOST_CANDIDATES = 60, 3, 90
 _MOST_TESTS, _MOST_TRYING_SEC = 480, 2.0
@@ -68,21 +68,32 @@ def originals(recording: Recording) -> dict[str, list[TestRecord]]:
 
 
 def sources_with(
-    modules: Mapping[str, TestModule], recording: Recording, added: Siblings
+    modules: Mapping[str, TestModule],
+    recording: Recording,
+    added: Siblings,
+    *,
+    insisting: bool = False,
 ) -> dict[str, str]:
-    """All modules as they are laid into a grade, some with siblings."""
+    """All modules as they are laid into a grade, some with siblings; see ``insisting``."""
     by_file: dict[str, list[Sibling]] = {}
     for name, found in added.items():
         by_file.setdefault(file_of(recording.home_of(name)), []).extend(found)
     sources = {path: data.decode() for path, data in recording.sources.items()}
     for path, found in by_file.items():
         observed = frozenset(recording.sites[path])
-        sources[path] = modules[path].shipped(observed, siblings=found)
+        sources[path] = modules[path].shipped(observed, siblings=found, insisting=insisting)
     return sources
 
 
-async def tried(subject: Subject, recording: Recording, added: Siblings, seed: int) -> Sight:
-    """Run siblings by themselves.
+async def tried(
+    subject: Subject,
+    recording: Recording,
+    added: Siblings,
+    seed: int,
+    *,
+    insisting: bool = False,
+) -> Sight:
+    """Run siblings by themselves; where ``insisting``, each to its end whatever fails.
 
     One that cannot be stopped ends a run with all that come after it: those of other functions have
     another run then.
@@ -96,7 +107,7 @@ async def tried(subject: Subject, recording: Recording, added: Siblings, seed: i
             for test in tests[name]
             if one.differs(test.key)
         }
-        sources = sources_with(subject.modules, recording, left)
+        sources = sources_with(subject.modules, recording, left, insisting=insisting)
         slowest = max(test.seconds for name in left for test in tests[name])
         watch = Watch(
             tuple(keys),
@@ -210,7 +221,7 @@ class _Maker:
             asks = [test for test in self._tests[name] if one.differs(test.key)]
             tests_left -= len(asks)
             sec_left -= sum(test.seconds for test in asks)
-            if asks and max(test.seconds for test in asks) <= _MOST_SEC:
+            if asks and max(test.seconds for test in asks) <= MOST_SEC:
                 found.append(one)
             if min(tests_left, sec_left) < 0:
                 break

@@ -58,6 +58,8 @@ class Recording:
             each of its parameters, those left out that unsolved code passes. Only of functions
             that a task's failing tests are of.
         familiar: Those of them whose variants are answered as the shown tests are, where it counts.
+        blind: Node ids of failing tests that unsolved code gives all that is observed in: they fail
+            by an assertion that stays in the process.
         controlled: Node ids of tests that pass as they are, and fail where they ask the opposite.
         notes: What could not be done, for a person.
     """
@@ -68,6 +70,7 @@ class Recording:
     tests: Mapping[str, TestRecord] = field(default_factory=dict)
     siblings: Mapping[str, tuple[tuple[TestRecord, ...], ...]] = field(default_factory=dict)
     familiar: frozenset[str] = frozenset()
+    blind: frozenset[str] = frozenset()
     controlled: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
 

@@ -28,6 +28,7 @@ def dump(recording: Recording) -> bytes:
             for function, variants in recording.siblings.items()
         },
         "familiar": sorted(recording.familiar),
+        "blind": sorted(recording.blind),
         "controlled": sorted(recording.controlled),
         "notes": list(recording.notes),
     }
@@ -51,6 +52,7 @@ def load(data: bytes) -> Recording:
             for function, variants in plain["siblings"].items()
         },
         familiar=frozenset(plain["familiar"]),
+        blind=frozenset(plain["blind"]),
         controlled=frozenset(plain["controlled"]),
         notes=tuple(plain["notes"]),
     )

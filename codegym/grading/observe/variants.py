@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from codegym.grading.observe.agreement import EXACT, same_result, sibling_agrees
 from codegym.grading.observe.choosing import Sight
+from codegym.grading.observe.comparing import holds
 from codegym.grading.observe.guessing import bits
 from codegym.grading.observe.recording import Pair, TestRecord
 from codegym.grading.observe.sites import Sibling, Site, renamed
@@ -24,6 +25,7 @@ KEPT_SIBLINGS, MOST_SIBLINGS, ENOUGH_BITS = 3, 6, 32.0
 _MOST_VARIANTS, _MOST_ASKING = 24, 4
 #: What another text on a line is worth to ``spread`` where no answer changes, and what ends it.
 _TOUCHED, _WORTHLESS = 0.25, 0.01
+_NONE = Value("none")
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +195,11 @@ def _familiar(
     lines = {bisect_right(starts, begin) for begin, _, _ in variant.sibling.edits}
     tests = []
     for test, original in _beside(variant, originals):
-        spots = list(failing_lines(test, original, sites, start))
+        answers = _answered(test, sites, start)
+        lined = [sites[pair.site].line for pair in original.pairs]
+        spots = [_around(lined, place) for place, right in enumerate(answers) if not right]
+        if not spots and test.key not in start.passed:  # by what is not observed, wherever it is
+            spots = [(0, math.inf)]
         if any(first <= line < last for line in lines for first, last in spots):
             tests.append(test)
     return Variant(variant.sibling, tuple(tests), familiar=True) if tests else None
@@ -204,7 +210,8 @@ def failing_lines(
 ) -> Iterator[tuple[int, float]]:
     """Of each assertion that unsolved code fails, the lines from the one before to the next.
 
-    The last is where it comes to its end, if it does not pass: what follows is not known.
+    The last is where it comes to its end, if it does not pass: what follows is not known. So a run
+    is meant that ends where a test fails.
     """
     given = start.pairs(sibling.key, sites)
     lines = [sites[pair.site].line for pair in original.pairs]
@@ -237,15 +244,62 @@ def _told(
 
 def _telling(original: TestRecord, sibling: TestRecord, sites: Sites, start: Sight) -> list[Pair]:
     """What unsolved code does not answer like that, and the original not either."""
-    given = start.pairs(sibling.key, sites)
-    found = []
-    for place, (mine, other) in enumerate(zip(sibling.pairs, original.pairs, strict=True)):
-        site = sites[mine.site]
-        reached = place < len(given) and given[place].site == mine.site
-        right = reached and same_result(site, given[place].actual, mine.actual)
-        if not right and not same_result(site, other.actual, mine.actual):
-            found.append(mine)
+    answers = _answered(sibling, sites, start)
+    return [
+        mine
+        for mine, other, right in zip(sibling.pairs, original.pairs, answers, strict=True)
+        if not right and not same_result(sites[mine.site], other.actual, mine.actual)
+    ]
+
+
+def _answered(sibling: TestRecord, sites: Sites, start: Sight) -> list[bool]:
+    """Of each thing that a sibling sees when solved, whether unsolved code gives it."""
+    given = beside(sibling.pairs, start.pairs(sibling.key, sites))
+    return [
+        other is not None and same_result(sites[mine.site], other.actual, mine.actual)
+        for mine, other in zip(sibling.pairs, given, strict=True)
+    ]
+
+
+def beside(solved: Sequence[Pair], given: Sequence[Pair]) -> list[Pair | None]:
+    """What unsolved code gives in the place of each; None where it does not come to it.
+
+    In order: where something fails it goes on with what comes next, so some are left out.
+    """
+    places: dict[int, list[int]] = {}
+    for place, pair in enumerate(given):
+        places.setdefault(pair.site, []).append(place)
+    found: list[Pair | None] = []
+    at = 0
+    for pair in solved:
+        mine = places.get(pair.site, [])
+        index = bisect_left(mine, at)
+        found.append(given[mine[index]] if index < len(mine) else None)
+        at = mine[index] + 1 if index < len(mine) else at
     return found
+
+
+def unseen(test: TestRecord, given: Sequence[Pair], sites: Sites) -> bool:
+    """Whether unsolved code gives all that is observed in a test: it fails by something else.
+
+    Args:
+        test: What it saw when solved.
+        given: What a copy of it gives on the unsolved tree, that goes on whatever fails.
+        sites: Those observed in it.
+    """
+    return all(
+        other is not None and _gives(sites[mine.site], mine, other)
+        for mine, other in zip(test.pairs, beside(test.pairs, given), strict=True)
+    )
+
+
+def _gives(site: Site, solved: Pair, given: Pair) -> bool:
+    """Whether an assertion would hold; of two sides from code under test, on what gold has."""
+    if site.sides == "one":
+        return holds(site.op, site.options, given.actual, solved.expected or _NONE, solved.actual)
+    return given.actual == solved.actual or (
+        site.op in EXACT and same_result(site, given.actual, solved.actual)
+    )
 
 
 def _lacking(found: Iterable[Pair], sites: Sites) -> tuple[Value, ...]:

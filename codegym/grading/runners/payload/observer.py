@@ -29,6 +29,7 @@ NODE_CHARS = 32  # of a sighting, besides its value
 _write, _dumps, _pid = os.write, json.JSONEncoder().encode, os.getpid
 _CASE = type(pytest.param())
 # These say how a test ends, so no assertion is about them.
+_FAILURES = (Exception, SystemExit, pytest.fail.Exception)
 _ENDINGS = (pytest.skip.Exception, pytest.fail.Exception, pytest.exit.Exception)
 
 
@@ -100,6 +101,7 @@ class Observer:
         module = ModuleType("_cg_observer")
         for name in ("saw", "meant", "raises", "raised", "rows"):
             setattr(module, name, getattr(self, name))
+        vars(module)["onward"] = Onward
         return module
 
     def _both(self, site: int, raised: BaseException | None, expected: Any) -> None:
@@ -147,6 +149,35 @@ class Watched:
         self._hear(value)
         result: bool | None = self._context.__exit__(kind, value, trace)
         return result
+
+
+class Onward:
+    """A context manager that goes on after what is raised in it; around all others, it fails then.
+
+    Only where unsolved code is looked at, by the gym: see ``insisting``.
+    """
+
+    def __init__(self) -> None:
+        self._depth, self._failed = 0, False
+
+    def __enter__(self) -> Onward:
+        self._depth += 1
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        trace: TracebackType | None,
+    ) -> bool:
+        self._depth -= 1
+        stopped = isinstance(value, pytest.fail.Exception) and not value.pytrace  # it took too long
+        if kind is not None and (stopped or not issubclass(kind, _FAILURES)):
+            return False
+        self._failed |= kind is not None
+        if self._failed and not self._depth:
+            pytest.fail("it went on after something failed")
+        return True
 
 
 class Caught:
