@@ -39,12 +39,12 @@ def from_generate_to_run(codegym, home):
     said = json.loads(made.out)
     assert said["valid"] == 3
     assert said["null_valid"] == 0
-    checked = codegym("check", "ladder", "--repeats", 1, "--json", cwd=home)
+    checked = codegym("check", "ladder", "--repeats", 1, "--json", cwd=home, timeout=400)
     assert checked.status == 0, checked.err
     rates = {}
     for policy in ("oracle", "noop"):
         options = ("--tasks", "ladder", "--policy", policy, "--out", home / policy, "--json")
-        ran = codegym("run", "CodeGym/FixTests-v0", *options, cwd=home)
+        ran = codegym("run", "CodeGym/FixTests-v0", *options, cwd=home, timeout=400)
         assert ran.status == 0, ran.err
         rates[policy] = json.loads(ran.out)["solve_rate"]
     assert rates == {"oracle": 1.0, "noop": 0.0}
