@@ -34,6 +34,8 @@ CASES = [
     ("comparison", "1 < a <= é", {"1 <= a <= é", "1 >= a <= é", "1 < a < é", "1 < a > é"}),
     ("boolean", "a and b", {"a or b"}),
     ("boolean", "a or b", {"a and b"}),
+    ("changed_text", "a.encode('ascii')", {"a.encode('asci')"}),
+    ("changed_text", "a.encode('utf8')", set()),
     ("arithmetic", "a + b", {"a - b"}),
     ("arithmetic", "a * b", {"a + b", "a // b"}),
     ("arithmetic", "'%s' % a", set()),

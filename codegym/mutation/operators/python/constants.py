@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import codecs
 from collections.abc import Iterator
 
 import numpy as np
@@ -118,4 +119,16 @@ def _other_texts(node: Node, source: bytes) -> list[bytes]:
     if b"b" in start.lower() and not letters.isascii():
         return []
     found = dict.fromkeys((letters[:-1], letters.swapcase()))
-    return [start + one.encode() + end for one in found if one != letters and "\\" not in one]
+    return [
+        start + one.encode() + end
+        for one in found
+        if one != letters and "\\" not in one and not _is_one_codec(one, letters)
+    ]
+
+
+def _is_one_codec(one: str, other: str) -> bool:
+    """Whether both name the same encoding, as ``utf8`` and ``UTF8`` do."""
+    try:
+        return codecs.lookup(one) == codecs.lookup(other)
+    except (LookupError, ValueError):
+        return False

@@ -54,12 +54,14 @@
 (block (expression_statement) @a
   . (expression_statement [(assignment left: [(attribute) (subscript)] @set)
     (augmented_assignment left: (_) @set)]) @b @at
- (#mentions? @a @set) (#set! swap))
+ (#mentions? @a @set) (#not-match? @a "^[a-zA-Z]*['\"]") (#set! swap))
 
 ;; resource_handling
 ((with_statement (with_clause (with_item value: [(identifier) (attribute) (call)]))
   body: (block) @body) @at
- (#not-match? @at "^with [^:]*(suppress|raises|warns|patch|open)") (#set! unwrap))
+ (#not-match? @at "^with [^:]*(suppress|raises|warns|patch|open)")
+ (#not-match? @at "^with ([^:]*[._ ])?[rR]?[lL]ock") ; tests of one thread do not miss it
+ (#set! unwrap))
 
 ;; swapped_operands
 ((binary_operator left: (_) @left operator: ["-" "/" "//" "%" "**" "<<" ">>"] @sign
