@@ -124,8 +124,10 @@ def arguments(match: Match, _: str) -> Iterator[Edit]:
 
 
 def _pointers(node: Node) -> frozenset[bytes | None]:
-    """What the function around declares as C's pointers: its compiler would take one for a number,
-    and what the code does then differs from run to run, as addresses do."""
+    """What the function around declares as C's pointers.
+
+    A compiler takes one for a number, and what the code does then differs as addresses do.
+    """
     around = next((one for one in ancestors(node) if one.type == "function_definition"), node)
     return frozenset(
         name.text
