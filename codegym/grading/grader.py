@@ -116,7 +116,7 @@ async def grade(
     durations = {"transfer": time.perf_counter() - began}
     for _ in range(_RUNS):
         run, note = await _tested(backend, ready, crossing, observation, durations)
-        if not _killed(run, ready.task):
+        if not _killed(run, _expected(ready.task, recording)):
             break
     found = await asyncio.to_thread(_concluded, ready, crossing, run, recording)
     before = time.perf_counter()
@@ -153,10 +153,17 @@ async def _tested(
     return run, note
 
 
-def _killed(run: SuiteRun, task: Task) -> bool:
+def _expected(task: Task, recording: Recording | None) -> int:
+    """How many tests are run: of an observed task, siblings as well."""
+    if recording is None:
+        return len(task.test_ids)
+    return sum(map(len, keys_of(recording, task)))
+
+
+def _killed(run: SuiteRun, expected: int) -> bool:
     """Whether it was killed, and nobody here did it: the machine may have, for want of memory."""
     ended = run.result.exit_code == 128 + signal.SIGKILL and not run.note
-    return ended and len(run.records) < len(task.test_ids)
+    return ended and len(run.records) < expected
 
 
 def _spec(ready: Ready, observation: Observation | None) -> SandboxSpec:
