@@ -78,8 +78,18 @@ def fit(
         key = sibling_key(sibling, original.key)
         test = TestRecord(key, solved.pairs(key, sites), original.seconds)
         if key in solved.passed and _alike(original, test, sites):
-            tests.append(test)
+            tests.append(replace(test, pairs=_meant(original, test, sites)))
     return Variant(sibling, tuple(tests)) if tests else None
+
+
+def _meant(original: TestRecord, sibling: TestRecord, sites: Sites) -> tuple[Pair, ...]:
+    """What a sibling sees, and which exceptions will do: those that will do in its original."""
+    return tuple(
+        replace(mine, expected=other.expected)
+        if sites[mine.site].form == "raises" and mine.expected is None
+        else mine
+        for mine, other in zip(sibling.pairs, original.pairs, strict=True)
+    )
 
 
 def spread(
@@ -256,7 +266,8 @@ def _answered(sibling: TestRecord, sites: Sites, start: Sight) -> list[bool]:
     """Of each thing that a sibling sees when solved, whether unsolved code gives it."""
     given = beside(sibling.pairs, start.pairs(sibling.key, sites))
     return [
-        other is not None and same_result(sites[mine.site], other.actual, mine.actual)
+        other is not None
+        and same_result(sites[mine.site], other.actual, mine.actual, mine.expected)
         for mine, other in zip(sibling.pairs, given, strict=True)
     ]
 

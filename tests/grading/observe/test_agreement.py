@@ -101,6 +101,29 @@ def test_siblings_hold_to_what_their_assertion_asks():
     assert not sibling_agrees(saw((4, 5)), saw((4, 0)), SITES)
 
 
+def error(name, *bases):
+    names = [Value("str", leaf=f"builtins.{one}") for one in (name, *bases)]
+    text = Value("str", leaf="said")
+    parts = (text, Value("tuple", parts=tuple(names)), Value("tuple", parts=(text,)))
+    return Value("error", f"builtins.{name}", parts=parts)
+
+
+def test_siblings_take_any_error_that_their_test_takes():
+    sites = {5: site(5, "raises", form="raises")}
+    index, key = error("IndexError", "LookupError"), error("KeyError", "LookupError")
+    other = error("ValueError", "Exception")
+    pattern = Value("str", leaf="another text")
+    meant = Value("tuple", parts=(Value("class", "builtins.LookupError"), pattern))
+    open_, exact = Pair(5, index, meant), Pair(5, index)
+    assert [sibling_agrees([open_], [Pair(5, one)], sites) for one in (index, key, other)] == [
+        *(True, True, False)
+    ]
+    assert [sibling_agrees([exact], [Pair(5, one)], sites) for one in (index, key, other)] == [
+        *(True, False, False)
+    ]
+    assert not sibling_agrees([open_], [Pair(5, Value("none"))], sites)
+
+
 def test_sides_are_paired_by_site_and_foreign_sites_left_out():
     seen = (
         Sighting(1, "a", number(1)),

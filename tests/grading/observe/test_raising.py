@@ -104,3 +104,35 @@ async def test_who_raises_nothing_or_another_does_not_pass(range_, code):
     assert plain.score == 1.0
     grade = await range_.setting.grade(only, work)
     assert (grade.score, grade.fail_to_pass) == (0.0, 0.0)
+
+
+ANY_OF = """\
+import pytest
+from tinycalc.order import median
+
+
+def test_any_of():
+    assert median([4, 1, 2, 3]) == 2.5
+    with pytest.raises(LookupError):
+        median([])
+"""
+#: Right, and raises another of the errors that the test asks for than the reference does.
+ANOTHER = b"""
+def largest(numbers): return max(numbers)
+def median(numbers):
+    if not numbers: raise KeyError("nothing")
+    found = sorted(numbers)
+    return (found[(len(found) - 1) // 2] + found[len(found) // 2]) / 2
+"""
+
+
+@pytest.mark.slow
+async def test_siblings_ask_for_the_errors_that_the_test_asks_for(range_):
+    name = "tests/test_any_of.py::test_any_of"
+    ready = await with_tests(range_, {"test_any_of.py": ANY_OF}, name)
+    for code, score in ((ANOTHER, 1.0), (ANOTHER.replace(b"KeyError", b"ValueError"), 0.0)):
+        grade = await range_.setting.grade(
+            ready, Manifest((Change("src/tinycalc/order.py", code),))
+        )
+        assert grade.siblings > 0
+        assert (grade.score, grade.siblings_passed == grade.siblings) == (score, score == 1.0)
