@@ -83,7 +83,7 @@ def run(
         sandbox=sandbox,
         options=options,
     )
-    _tell(summary := _watched(config, ray, ray_actors), out, as_object=json)
+    _tell(summary := watched(config, ray, ray_actors), out, as_object=json)
     if summary.faults:
         raise typer.Exit(1)
 
@@ -95,8 +95,8 @@ def _tell(summary: Summary, out: Path, *, as_object: bool) -> None:
         _print(summary, out)
 
 
-def _watched(config: RunConfig, ray: str | None, ray_actors: int) -> Summary:
-    """Run it, with progress on stderr."""
+def watched(config: RunConfig, ray: str | None = None, ray_actors: int = 0) -> Summary:
+    """Run it, with progress on stderr; stopped, it says how to go on."""
     from codegym.cli.progress import Progress
     from codegym.loop import run as run_loop
 

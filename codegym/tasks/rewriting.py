@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
 from codegym.errors import UsageError
+from codegym.resources import data_root
 from codegym.tasks import Environment, PackInfo, is_pack, read_info, read_rows, write_pack
 from codegym.tasks.edge import first_problem
 from codegym.tasks.environment_file import Name
@@ -74,8 +75,13 @@ def require_pack_name(folder: Path) -> None:
 def require_writable(folder: Path) -> None:
     """Raise ``UsageError`` where a folder, or the one it would be made in, cannot be written to."""
     there = next(one for one in (folder, *folder.parents) if one.exists())
-    if not os.access(there, os.W_OK):
-        raise UsageError(
-            f"{folder} cannot be written to: it is part of what is installed. Copy it to "
-            "./.codegym/environments under another name (and set `name` in environment.toml)"
-        )
+    try:
+        tempfile.TemporaryDirectory(dir=there).cleanup()  # who is root may, and still cannot
+    except OSError as error:
+        mend = "name another folder"
+        if folder.is_relative_to(data_root("environments")):
+            mend = (
+                "it is part of what is installed. Copy it to ./.codegym/environments under another "
+                "name (and set `name` in environment.toml)"
+            )
+        raise UsageError(f"{folder} cannot be written to ({error.strerror}): {mend}") from error

@@ -159,6 +159,8 @@ def test_evolve_says_why_there_is_no_parent(place):
     curriculum = open_curriculum("own.toml")
     task = curriculum.get("tiny-0")
     curriculum.observe(as_group(Outcome("tiny-0", 4, 4, "p1"), task))
+    said = invoke("evolve", "own.toml", "--out", "/proc/packs", status=2).stderr
+    assert "/proc/packs/tiny-evolved cannot be written to" in said
     spec = (place / "own.toml").read_text()
     (place / "own.toml").write_text(spec + "[evolution]\neasy = 0.0\n")
     said = invoke("evolve", "own.toml", status=2).stderr

@@ -97,6 +97,8 @@ def test_a_failed_patch_becomes_the_start_of_the_next_task(codegym, mine, tmp_pa
     [
         (("tinny",), "did you mean 'tiny'"),
         (("tiny", "--operators", "python.comparisn"), "did you mean 'python.comparison'"),
+        (("tiny", "--operators", "comparisn"), "did you mean 'comparison'?; there are: arith"),
+        (("tiny", "--out", "/proc/packs"), "/proc/packs cannot be written to"),
         (("tiny", "--operators", "remove_body"), "ask for them with --kind"),
         (("tiny", "--operators", "dropped_filter"), "find no place in 3 files of tiny"),
         (("tiny", "--count", "0"), "greater than or equal to 1"),

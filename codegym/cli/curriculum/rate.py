@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -54,10 +53,9 @@ def rate(
     pack; a curriculum of these tasks begins with them. A stopped rating goes on when the same
     command is given again.
     """
-    from codegym.cli.progress import Progress
-    from codegym.cli.run import pairs
+    from codegym.cli.run import pairs, watched
     from codegym.envs.options import EpisodeOptions
-    from codegym.loop import RunConfig, run
+    from codegym.loop import RunConfig
     from codegym.registration import kind_of
     from codegym.runs import open_run
 
@@ -75,8 +73,7 @@ def rate(
         sandbox=sandbox,
         options=EpisodeOptions(kind=kind_of(env_id), max_steps=max_steps),
     )
-    with Progress() as progress:
-        summary = asyncio.run(run(config, progress))
+    summary = watched(config)
     recorded = open_run(folder)
     name = f"{policy}@{recorded.pins.policy_version}"
     rated = [_rate_part(part, name, recorded.episodes()) for part in parts]

@@ -86,9 +86,22 @@ def kind_of(operator: Operator) -> Kind:
     return cast("Kind", getattr(operator, "kind", "FixTests"))
 
 
+def _offered(language: str, *, full: bool) -> Mapping[str, str]:
+    """The operators of a language, as one names them who wants one of it."""
+    prefix = f"{language}."
+    return {
+        one if full else one.removeprefix(prefix): where
+        for one, where in BUILTIN.items()
+        if one.startswith(prefix)
+    }
+
+
 def _load(name: str, language: str) -> Operator:
-    full = f"{language}.{name}"
-    found = plugins.load("operators", full if full in BUILTIN else name, BUILTIN)
+    full = name if name in BUILTIN else f"{language}.{name}"
+    if full in BUILTIN:
+        found = plugins.load("operators", full, BUILTIN)
+    else:
+        found = plugins.load("operators", name, _offered(language, full="." in name))
     made = found() if isinstance(found, type) else found
     missing = [part for part in _PARTS if not hasattr(made, part)]
     if missing or not callable(made):
