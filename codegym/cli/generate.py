@@ -220,4 +220,4 @@ def _funnel(result: Generated) -> str:
     from codegym.mutation import REASONS
 
     parts = (f"{count}: {REASONS[reason]}" for reason, count in result.funnel.items())
-    return "; ".join(parts) or "none was found"
+    return "; ".join(parts) or "none was found; choose other --operators, --order or --kind"

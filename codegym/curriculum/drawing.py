@@ -42,16 +42,17 @@ class Drawing:
     """
 
     def __init__(self, spec: Spec, pool: Sequence[Task]) -> None:
-        self._cap, self._kind = _cap_of(spec)
+        self._cap, self._kind, what = _cap_of(spec)
         self.parts = _parts(spec, pool)
         for part in self.parts:
             kinds = len(set(map(self._kind, part.tasks)))
             if kinds * self._cap < 1.0 - _CLOSE:
+                has = f"{kinds} {what}" if kinds == 1 else f"{kinds} {what}s"
                 problem = (
-                    f"{self._cap:g} cannot be met: the tasks of {part.name} are of {kinds} kinds; "
+                    f"{self._cap:g} cannot be met: the tasks of {part.name} have {has}, so "
                     f"{1 / kinds:.3g} is the least"
                 )
-                raise DataError(spec.path, problem, field="caps")
+                raise DataError(spec.path, problem, field=f"caps.{what}")
 
     def draw(self, sampler: TaskSampler, n: int, rng: np.random.Generator) -> list[Task]:
         """Draw ``n`` tasks; of each part its share, rounded up or down by chance."""
@@ -91,10 +92,11 @@ class Drawing:
         return tuple([task for task in fitting if task.instance_id not in gone] or fitting)
 
 
-def _cap_of(spec: Spec) -> tuple[float, Callable[[Task], str]]:
+def _cap_of(spec: Spec) -> tuple[float, Callable[[Task], str], str]:
+    """The one that there is, what it is of by task, and in a word."""
     if spec.environment_cap < 1.0:
-        return spec.environment_cap, lambda task: task.environment
-    return spec.operator_cap, operator_of
+        return spec.environment_cap, lambda task: task.environment, "environment"
+    return spec.operator_cap, operator_of, "operator"
 
 
 def _counts(parts: Sequence[Part], n: int, rng: np.random.Generator) -> list[int]:
@@ -127,6 +129,9 @@ def _rest(spec: Spec, others: Mapping[str, Sequence[Task]]) -> list[Part]:
         return []
     tasks = tuple(task for each in others.values() for task in each)
     if not tasks:
-        problem = f"add up to {1 - share:g}, and no other {spec.category} is there for the rest"
+        problem = (
+            f"add up to {1 - share:g}, and no other {spec.category} is there for the rest; let them "
+            "add up to 1"
+        )
         raise DataError(spec.path, problem, field="quotas")
     return [Part("the rest", tasks, share)]

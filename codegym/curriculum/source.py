@@ -185,7 +185,8 @@ class Curriculum:
                 raise UsageError(
                     f"{self.spec.path}: the pool is exhausted: {success:.0%} success is expected "
                     f"of its {len(self)} tasks ('mastered' is {self.spec.mastered:g}); add harder "
-                    "ones with `codegym generate`, or raise 'mastered'"
+                    "ones with `codegym generate` or `codegym curriculum evolve`, or raise "
+                    "'mastered'"
                 )
 
 

@@ -89,7 +89,8 @@ class EventLog:
             mend = "Look at the disk and who else uses the file"
             raise UnavailableError(f"{self.path} cannot be used: {error}", mend) from error
         except sqlite3.DatabaseError as error:
-            raise DataError(self.path, f"no log of events: {error}") from error
+            problem = f"no log of events: {error}; move it away, or name another file"
+            raise DataError(self.path, problem) from error
 
     def _known(self, connection: sqlite3.Connection) -> bool:
         """Whether there is anything in the file; raises where it is another's."""

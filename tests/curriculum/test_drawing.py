@@ -81,10 +81,13 @@ def test_the_same_seed_draws_the_same():
     [
         ({"quotas": {"aa": 0.5}}, r"quotas: no environment named 'aa'; .*the pool has: a, b, c"),
         ({"quotas": {"a": 0.5, "b": 0.2, "c": 0.1}}, "quotas: add up to 0.8, and no other"),
-        ({"operator_cap": 0.2}, "caps: 0.2 cannot be met: .* are of 4 kinds; 0.25 is"),
+        (
+            {"operator_cap": 0.2},
+            r"caps\.operator: 0.2 cannot be met: .* have 4 operators, so 0.25 is",
+        ),
         (
             {"quotas": {"a": 0.5}, "environment_cap": 0.5},
-            "caps: 0.5 cannot be met: .* of a are of 1 kinds",
+            r"caps\.environment: 0.5 cannot be met: .* of a have 1 environment, so 1",
         ),
     ],
 )
