@@ -130,8 +130,8 @@ def _rest(spec: Spec, others: Mapping[str, Sequence[Task]]) -> list[Part]:
     tasks = tuple(task for each in others.values() for task in each)
     if not tasks:
         problem = (
-            f"add up to {1 - share:g}, and no other {spec.category} is there for the rest; let them "
-            "add up to 1"
+            f"add up to {1 - share:g}, and no other {spec.category} is there for the rest; let "
+            "them add up to 1"
         )
         raise DataError(spec.path, problem, field="quotas")
     return [Part("the rest", tasks, share)]
