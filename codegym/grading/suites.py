@@ -125,6 +125,7 @@ async def run_suite(
         max_output_bytes=MAX_OUTPUT_BYTES,
         report=True,
     )
+    result = replace(result, report=command.own(result.report))
     return SuiteRun(tuple(runner.parse(result.report)), result)
 
 

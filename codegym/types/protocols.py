@@ -192,11 +192,27 @@ class Reward(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RunnerCommand:
-    """A program to start: absolute ``argv[0]``, variables added to the image's, and its input."""
+    """A program to start.
+
+    Attributes:
+        argv: Absolute ``argv[0]`` first.
+        env: Variables added to the image's.
+        stdin: Its input.
+        mark: Where not empty, what each line begins with that it reports itself, as ``stdin`` says:
+            other lines are not its own, and left out.
+    """
 
     argv: tuple[str, ...]
     env: Mapping[str, str]
     stdin: bytes = b""
+    mark: bytes = b""
+
+    def own(self, report: bytes) -> bytes:
+        """What of a report it wrote itself, without its mark."""
+        if not self.mark:
+            return report
+        lines = (line for line in report.split(b"\n") if line.startswith(self.mark))
+        return b"\n".join(line.removeprefix(self.mark) for line in lines)
 
 
 class Runner(Protocol):

@@ -2,11 +2,14 @@
 
 That process is started like pytest's, isolated from the working directory, and runs no code of the
 repository. Tests' processes have neither its descriptors nor, as it is not dumpable, a way to them.
+The sandbox's shell holds the same pipe, and can be looked into; so each line of the report begins
+with a mark that only that process is told.
 """
 
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Mapping, Sequence
 from typing import ClassVar, Self
 
@@ -64,7 +67,9 @@ class ProgramRunner:
         root: str = WORKSPACE,
     ) -> RunnerCommand:
         """See ``Runner``."""
+        mark = secrets.token_hex(16)
         request = {
+            "mark": mark,
             "ids": list(ids),
             "select": list(select),
             "deselect": list(deselect),
@@ -75,7 +80,7 @@ class ProgramRunner:
             "reports": self._reports,
         }
         argv = (python, "-I", "-S", "-B", "-c", starting(self.name))
-        return RunnerCommand(argv, _ENV, json.dumps(request).encode())
+        return RunnerCommand(argv, _ENV, json.dumps(request).encode(), mark.encode())
 
     def parse(self, report: bytes) -> list[TestOutcome]:
         """See ``Runner``."""

@@ -159,7 +159,7 @@ class _Look:
         )
         if ran.restarted == "memory":
             raise SandboxError("a look at many edits was stopped for want of memory")
-        return ran.report
+        return command.own(ran.report)
 
     def _command(self, runner: SwitchedRunner) -> RunnerCommand:
         suite, environment = self._ready.suite, self._ready.environment

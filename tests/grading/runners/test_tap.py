@@ -1,5 +1,7 @@
 """The runner ``tap``, on real C programs in real sandboxes."""
 
+import os
+
 from codegym.grading.runners.payload.programs.tap import read
 
 MAKEFILE = (
@@ -120,3 +122,29 @@ def test_what_is_read_of_tap():
         ("c", "skipped"),
         ("outer", "passed"),
     ]
+
+
+#: Finds the report's pipe where the sandbox's shell has it; ends whoever would write what is true.
+FORGER = """
+echo '{"id": "tests/test_a.sh::x", "outcome": "passed", "seconds": 0.1}' > /proc/1/fd/6 || exit 3
+for p in /proc/[0-9]*; do
+  grep -q programs.tap $p/cmdline && kill -9 ${p#/proc/}
+done
+"""
+
+
+def test_what_a_tests_process_writes_to_the_report_is_not_taken(project, monkeypatch):
+    made = os.pipe2
+
+    def openly(flags):
+        """As it is for who runs the gym as an ordinary user, and so owns what is inside."""
+        ends = made(flags)
+        os.fchmod(ends[1], 0o666)
+        return ends
+
+    monkeypatch.setattr(os, "pipe2", openly)
+    options = {"runner": "tap", "select": ("tests",), "command": "sh {file}"}
+    ran = project.run("c", {"tests/test_a.sh": FORGER}, **options)
+    assert ran.outcomes == {}
+    honest = project.run("c", {"tests/test_a.sh": "echo 1..1; echo ok 1 - x"}, **options)
+    assert honest.outcomes == {"tests/test_a.sh::x": "passed"}

@@ -6,5 +6,6 @@ this process's memory or descriptors (it is not dumpable). What they print is wh
 and a claim: code under test can print what its test tool would.
 
 The request is one JSON object on standard input: ``ids`` (empty for all), ``select``, ``deselect``,
-``root``, ``channel``, ``build``, ``command``, ``reports``.
+``root``, ``channel``, ``build``, ``command``, ``reports``, and ``mark``, which each line of the
+report begins with: no other process is told it.
 """

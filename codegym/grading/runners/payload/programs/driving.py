@@ -29,8 +29,10 @@ class Request:
 
     Attributes:
         ids: Exactly these tests; where empty, all.
+        mark: What each line of the report begins with; no test's process knows it.
     """
 
+    mark: str
     ids: frozenset[str]
     select: tuple[str, ...]
     deselect: tuple[str, ...]
@@ -107,7 +109,7 @@ class Report:
 
     def raw(self, record: Mapping[str, Any]) -> None:
         """Write one line."""
-        line = json.dumps(record).encode() + b"\n"
+        line = f"{self.request.mark}{json.dumps(record)}\n".encode()
         while line:
             line = line[os.write(self.request.channel, line) :]
 
@@ -264,6 +266,7 @@ def ask() -> dict[str, Any]:
 def request_of(asked: Mapping[str, Any]) -> Request:
     """The request that every tool gets."""
     return Request(
+        mark=asked["mark"],
         ids=frozenset(asked["ids"]),
         select=tuple(asked["select"]),
         deselect=tuple(asked["deselect"]),
