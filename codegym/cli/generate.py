@@ -15,7 +15,7 @@ import typer
 
 from codegym.cli import generating
 from codegym.cli.options import Json, Sandbox
-from codegym.cli.output import console, print_json, safe
+from codegym.cli.output import console, counted, print_json, safe
 from codegym.cli.run_options import BaseUrl
 from codegym.errors import UsageError
 
@@ -177,8 +177,9 @@ def _print(result: Generated, wanted: int, pack: PackInfo, folder: Path) -> None
         said = f"{len(result.unread):>6}  files not edited, as {result.unread[0]}: their syntax is "
         out.print(safe(f"{said}not understood"), style="yellow", soft_wrap=True)
     out.print(
-        f"{len(result.tasks)} tasks of {result.candidates} edits, {result.covered} of them worth "
-        f"running ({result.found} in all), in {result.seconds:.0f} s",
+        f"{counted(len(result.tasks), 'task')} of {counted(result.candidates, 'edit')}, "
+        f"{result.covered} of them worth running ({result.found} in all), in "
+        f"{result.seconds:.0f} s",
         soft_wrap=True,
     )
     if len(result.tasks) < wanted:

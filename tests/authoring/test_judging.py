@@ -87,8 +87,8 @@ def test_what_keeps_a_suite_from_its_end_is_left_out_whatever_it_did_before():
         (run(("a.py", "error", "E ImportError: x")), "cannot be collected. a.py: ImportError: x"),
         (run(), "no test was reported"),
         (
-            run(("a::t", "failed"), ("a::u", "failed"), ("a::v", "skipped"), exit_code=1),
-            r"of its 3 tests, none passes every time \(2 fails, 1 skipped\)",
+            run(("a::t", "failed", "E   no"), ("a::u", "failed"), ("a::v", "skipped"), exit_code=1),
+            r"of its 3 tests, none passes every time \(2 fails, 1 skipped\)\. a::t: no$",
         ),
         (
             run(("a::t", "failed", "Connection refused: 127.0.0.1:6379"), exit_code=1),

@@ -120,7 +120,9 @@ def why_none(seen: Observed, verdict: Verdict, runs: Sequence[SuiteRun]) -> str:
         said = last_line(result.output.decode(errors="replace"))
         return f"no test was reported; the run ended with {result.exit_code}: {said or 'no output'}"
     counted = ", ".join(f"{count} {reason}" for reason, count in Counter(reasons).items())
-    return f"of its {len(reasons)} tests, none passes every time ({counted})"
+    bad = [one for one in runs[0].records if one.outcome in ("failed", "error")]
+    example = f". {bad[0].id}: {last_line(bad[0].message)}" if bad else ""
+    return f"of its {len(reasons)} tests, none passes every time ({counted}){example}"
 
 
 def _reason(outcome: str, message: str) -> str:
