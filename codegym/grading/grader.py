@@ -37,6 +37,7 @@ from codegym.types import (
     Grade,
     Manifest,
     ObservingRunner,
+    Refusal,
     SandboxSpec,
     Tampering,
     Task,
@@ -112,7 +113,7 @@ async def grade(
     """
     began = time.perf_counter()
     recording = observation.recording if observation else None
-    crossing = await asyncio.to_thread(cross, work, ready.scene)
+    crossing = _fitting(await asyncio.to_thread(cross, work, ready.scene), ready)
     durations = {"transfer": time.perf_counter() - began}
     for _ in range(_RUNS):
         run, note = await _tested(backend, ready, crossing, observation, durations)
@@ -127,6 +128,15 @@ async def grade(
     found = replace(found, attempts=tuple(attempts), durations_sec=durations)
     note = " ".join(part for part in (note, run.note) if part)
     return replace(found, text=feedback(found, ready.task, note))
+
+
+def _fitting(crossing: Crossing, ready: Ready) -> Crossing:
+    """Without any of its changes, where files that were sparse would not fit on the disk."""
+    size = sum(len(change.data or b"") for change in crossing.changes)
+    if size <= ready.environment.limits.disk_mb << 20:
+        return crossing
+    refusal = Refusal("", f"all of the work: its {size} bytes are more than the disk holds")
+    return replace(crossing, changes=(), refused=(refusal, *crossing.refused))
 
 
 async def _tested(

@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import os
 import signal
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,21 @@ async def test_work_that_breaks_its_grading_scores_0(range_, code):
     grade = await range_.grade(f"cat >> src/tinycalc/order.py <<'X'\n{code}\nX\n")
     assert grade.score == 0.0
     assert (await range_.setting.grade(range_.ready, range_.gold)).score == 1.0
+
+
+async def test_what_grows_beyond_the_disk_when_it_is_laid_is_scored(range_):
+    limits = replace(range_.environment.limits, disk_mb=16)
+    environment = replace(range_.environment, limits=limits)
+    ready = replace(range_.ready, environment=environment)
+    box = await range_.setting.start(ready)
+    async with box:
+        sparse = "for i in 1 2 3; do truncate -s 6M src/tinycalc/$i; done"
+        assert (await box.shell(sparse)).exit_code == 0
+        work = await box.collect()
+    assert len(work.changes) == 3
+    grade = await range_.setting.grade(ready, work)
+    assert grade.score == 0.0
+    assert "more than the disk holds" in grade.text
 
 
 def below(pid):
