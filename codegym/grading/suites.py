@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -126,7 +127,8 @@ async def run_suite(
         report=True,
     )
     result = replace(result, report=command.own(result.report))
-    return SuiteRun(tuple(runner.parse(result.report)), result)
+    records = await asyncio.to_thread(runner.parse, result.report)  # it may be long
+    return SuiteRun(tuple(records), result)
 
 
 def _otherwise(

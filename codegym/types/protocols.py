@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -211,8 +212,8 @@ class RunnerCommand:
         """What of a report it wrote itself, without its mark."""
         if not self.mark:
             return report
-        lines = (line for line in report.split(b"\n") if line.startswith(self.mark))
-        return b"\n".join(line.removeprefix(self.mark) for line in lines)
+        lines = (line for line in io.BytesIO(report) if line.startswith(self.mark))
+        return b"".join(line.removeprefix(self.mark) for line in lines)
 
 
 class Runner(Protocol):

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from codegym.grading.observe.values import NoValueError, decode
+from codegym.grading.runners.records import lines_of
 from codegym.types import Evidence, Sighting
 
 MAX_LINE_BYTES = 80_000
@@ -22,7 +23,7 @@ def read_evidence(report: bytes) -> Evidence:
     nodes: dict[str, str] = {}
     seen: dict[str, list[Sighting]] = {}
     bytes_left, parts_left = MAX_TOTAL_BYTES, MAX_PARTS
-    for line in report.split(b"\n"):
+    for line in lines_of(report):
         if not line.startswith(b'{"k":') or len(line) > MAX_LINE_BYTES:
             continue
         bytes_left -= len(line)

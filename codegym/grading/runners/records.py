@@ -4,23 +4,37 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Any, cast, get_args
 
 from codegym.types import Outcome, TestOutcome
 
+MAX_LINE_BYTES = 1 << 18  # of a record
+MAX_LINES = 200_000
 MAX_ID_CHARS = 2000
 MAX_MESSAGE_CHARS = 4000
+_LINE = re.compile(rb"[^\n]+")
 _OUTCOMES = frozenset(get_args(Outcome)) - {"missing"}
+
+
+def lines_of(report: bytes) -> Iterator[bytes]:
+    """Lines that hold anything; of a report that is all line ends no list is made."""
+    return (found[0] for found in _LINE.finditer(report))
 
 
 def read_objects(report: bytes) -> Iterator[dict[str, Any]]:
     """The JSON objects of a report, one a line; what is none is left out."""
-    for line in report.split(b"\n"):
+    return _objects(lines_of(report))
+
+
+def _objects(lines: Iterable[bytes]) -> Iterator[dict[str, Any]]:
+    for line in lines:
         try:
-            fields = json.loads(line) if line else None
+            fields = json.loads(line)
         except (ValueError, RecursionError):
             continue
         if isinstance(fields, dict):
@@ -28,9 +42,17 @@ def read_objects(report: bytes) -> Iterator[dict[str, Any]]:
 
 
 def read_records(report: bytes) -> list[TestOutcome]:
-    """All records of a report, in order, doubles kept; what is none is left out."""
-    records = (_record(fields) for fields in read_objects(report))
+    """All records of a report, in order, doubles kept; what is none is left out.
+
+    So is what comes after ``MAX_LINES``: memory and time of the gym are not for a report to use.
+    """
+    likely = (line for line in lines_of(report) if _may_be_record(line))
+    records = (_record(fields) for fields in _objects(islice(likely, MAX_LINES)))
     return [record for record in records if record is not None]
+
+
+def _may_be_record(line: bytes) -> bool:
+    return len(line) <= MAX_LINE_BYTES and not line.startswith(b'{"k":')  # what was seen
 
 
 @cache

@@ -278,7 +278,7 @@ def test_the_workspace_shadows_nothing_and_finds_only_the_observer(tmp_path):
     assert [value for *_, value in run.seen()] == [
         see(["_cg_observer"]),
         see(True),
-        see(["meant", "raised", "raises", "rows", "saw"]),
+        see(["meant", "onward", "raised", "raises", "rows", "saw"]),
     ]
 
 
