@@ -22,7 +22,16 @@ from codegym.sandbox.images import build_image
 from codegym.store import LayerStore
 from codegym.tasks import Environment
 from codegym.tasks.sources import environment as environment_named
-from codegym.types import Grade, Image, Manifest, SandboxSpec, Task, Trajectory, Tree
+from codegym.types import (
+    Grade,
+    Image,
+    Manifest,
+    SandboxSpec,
+    Tampering,
+    Task,
+    Trajectory,
+    Tree,
+)
 from codegym.workspace.hiding import unseen_tests
 from codegym.workspace.prepare import Workshop
 from codegym.workspace.seal import LayerSeals
@@ -187,7 +196,9 @@ class Setting:
             SandboxError: The infrastructure broke: no verdict, never a score of 0.
             UnavailableError: The layer that it is graded in was changed on the disk.
         """
-        attempts = scan(trajectory, ready.scene.package_names) if trajectory else ()
+        attempts: tuple[Tampering, ...] = ()
+        if trajectory:  # long commands take long to read, and other episodes go on
+            attempts = await asyncio.to_thread(scan, trajectory, ready.scene.package_names)
         observation = await self._recordings.observation(ready)
         if observation is not None:
             self._seals.check([observation.workspace])

@@ -184,7 +184,7 @@ class Shell(ABC):
 
     def _settle(self, head: bytes, cwd: bytes, exports: bytes) -> None:
         token, _, code = head.partition(b" ")
-        if token.decode("latin-1") != self._token or not code.isdigit():
+        if token.decode("latin-1") != self._token or not (code.isdigit() and len(code) <= 3):
             return  # not an answer to what was asked: somebody inside wrote it
         if self._waiting and not self._waiting.done():
             state = ShellState(

@@ -69,6 +69,13 @@ def test_one_that_was_not_asked_for_is_forged(outcome):
     assert score(records) == 0.0
 
 
+def test_how_many_were_forged_is_not_told():
+    """Code under test could spell a hidden test in it, a few letters a grade."""
+    for one in (record("tests/test_x.py::test_other"), record(B)):
+        once, often = (settle(TASK.test_ids, [*ALL, *[one] * n]).tampering for n in (1, 77))
+        assert once == often
+
+
 def test_a_file_that_passes_is_no_test():
     assert [f.kind for f in settle((A,), [record(A), record("tests/test_x.py")]).tampering]
 
