@@ -19,7 +19,7 @@ from codegym.grading.fresh import run_fresh, work_between, workers
 from codegym.grading.observe.completing import completed
 from codegym.grading.observe.laying import laid, modules_of
 from codegym.grading.observe.pooling import Variants, groups, pooled
-from codegym.grading.observe.record import Run, Subject, record
+from codegym.grading.observe.record import CutOffError, Run, Subject, record
 from codegym.grading.observe.recording import Observation, Recording, file_of
 from codegym.grading.observe.stored import dump, dump_pool, load, load_pool
 from codegym.grading.observe.variants import Variant
@@ -59,7 +59,8 @@ class Recordings:
         """The recording that a task's work is judged against, with siblings of its failing tests.
 
         Returns:
-            It, or None where the suite's runner cannot observe.
+            It, or None where the suite's runner cannot observe. Where the suite was cut off while
+            it was recorded, one of nothing, which is made again the next time.
 
         Raises:
             SandboxError: The infrastructure broke, more than once.
@@ -67,7 +68,10 @@ class Recordings:
         """
         if not isinstance(ready.runner, ObservingRunner):
             return None
-        return await asyncio.shield(self._future(ready))
+        try:
+            return await asyncio.shield(self._future(ready))
+        except CutOffError as error:
+            return Recording(notes=(f"{error} Nothing of it is observed, this time.",))
 
     async def observation(self, ready: Ready) -> Observation | None:
         """What a grade of the task needs; None where its tests cannot all be graded like that."""

@@ -26,6 +26,13 @@ _RECORDED, _SHIPPED = (1, 2), (3, 4)
 Run = Callable[[Mapping[str, str], Watch], Coroutine[Any, Any, SuiteRun]]
 
 
+class CutOffError(Exception):
+    """A run of the whole suite was stopped for want of time or memory, as others use the machine.
+
+    That says nothing of the suite: what is kept for good must not come of it.
+    """
+
+
 @dataclass(frozen=True)
 class Subject:
     """What is recorded.
@@ -44,6 +51,17 @@ class Subject:
         """Run sources once for each watch, and read what was seen."""
         return [await self.read(await self.run(sources, watch)) for watch in watches]
 
+    async def whole(self, sources: Mapping[str, str], watch: Watch) -> Sight:
+        """Run sources to their end.
+
+        Raises:
+            CutOffError: They did not come to it.
+        """
+        run = await self.run(sources, watch)
+        if run.note:
+            raise CutOffError(run.note)
+        return await self.read(run)
+
     async def read(self, run: SuiteRun) -> Sight:
         """What was seen in a run."""
         evidence = await asyncio.to_thread(self.runner.evidence, run.result.report)
@@ -54,18 +72,18 @@ async def record(subject: Subject) -> Recording:
     """Make a recording.
 
     Raises:
+        CutOffError: A run did not come to its end.
         SandboxError: The infrastructure broke, more than once.
         TaskError: A service of the environment did not start.
     """
     sources = {path: module.recording() for path, module in subject.modules.items()}
-    first = await subject.run(sources, Watch(collect=True, hash_seed=_RECORDED[0]))
-    sight = await subject.read(first)
+    sight = await subject.whole(sources, Watch(collect=True, hash_seed=_RECORDED[0]))
     quick = choosing.quick({key: sight.seconds[key] for key in sight.passed})
-    if first.note or not quick:
-        said = first.note or "No test of it passes, or none is quick."
+    if not quick:
+        said = "No test of it passes, or none is quick."
         return Recording(notes=(f"{said} Nothing of it is observed.",))
-    again = [Watch(tuple(sorted(quick)), collect=True, hash_seed=seed) for seed in _RECORDED[1:]]
-    return await _Maker(subject, [sight, *await subject.look(sources, again)]).make(quick)
+    again = Watch(tuple(sorted(quick)), collect=True, hash_seed=_RECORDED[1])
+    return await _Maker(subject, [sight, await subject.whole(sources, again)]).make(quick)
 
 
 class _Maker:
@@ -94,7 +112,7 @@ class _Maker:
         for seed in _SHIPPED:
             some = slow if seed == _SHIPPED[0] else frozenset()
             watch = Watch((*self._keys, *sorted(some)), hash_seed=seed)
-            (run,) = await self._subject.look(self._sources(), [watch])
+            run = await self._subject.whole(self._sources(), watch)
             slow -= some - run.passed
             failing = choosing.failing(self._tests(), self._sites.of, [run])
             self._drop(failing)

@@ -89,6 +89,18 @@ async def test_ready_does_not_wait_for_it_and_a_sandbox_that_stays_begins_it(ran
 
 
 @pytest.mark.slow
+async def test_a_recording_that_was_cut_off_is_not_kept(range_, tiny):
+    """Else who keeps the machine busy at the right moment has no test observed for ever after."""
+    task = fresh(range_.task, "cut-off")
+    ready = await range_.setting.ready(task, tiny)
+    hurried = replace(ready, suite=replace(ready.suite, timeout_sec=0.05))
+    recording = await range_.setting.recording(hurried)
+    assert not recording.covers(task.test_ids)
+    assert recording.notes[0].endswith("Nothing of it is observed, this time.")
+    assert (await range_.setting.recording(ready)).covers(task.test_ids)
+
+
+@pytest.mark.slow
 async def test_what_is_stopped_leaves_nothing_and_is_made_again(range_, tiny):
     task = fresh(range_.task, "stopped")
     setting = Setting(pick("bubblewrap"))
