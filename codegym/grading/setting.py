@@ -12,6 +12,7 @@ from codegym.errors import TaskError
 from codegym.grading.grader import grade
 from codegym.grading.observe.keeper import Recordings
 from codegym.grading.observe.recording import Recording
+from codegym.grading.observe.staleness import by_siblings_alone
 from codegym.grading.ready import Ready
 from codegym.grading.runners import suite_runner
 from codegym.grading.services import start_services
@@ -185,7 +186,8 @@ class Setting:
     ) -> Grade:
         """Grade a policy's work in a fresh sandbox.
 
-        The first grade of all tasks with one solved tree waits for what its tests see there.
+        The first grade of all tasks with one solved tree waits for what its tests see there. Where
+        only siblings speak against the work, the solved tree is asked them again.
 
         Args:
             ready: The task.
@@ -202,7 +204,15 @@ class Setting:
         observation = await self._recordings.observation(ready)
         if observation is not None:
             self._seals.check([observation.workspace])
-        return await grade(self.backend, ready, work, attempts, observation)
+        found = await grade(self.backend, ready, work, attempts, observation)
+        if observation is None or not by_siblings_alone(found):
+            return found
+        true = await self._recordings.still_true(ready, observation.recording)
+        if true is observation.recording:
+            return found
+        return await grade(
+            self.backend, ready, work, attempts, replace(observation, recording=true)
+        )
 
     async def recording(self, ready: Ready) -> Recording | None:
         """What a task's tests see on its solved tree; None where its runner cannot observe.

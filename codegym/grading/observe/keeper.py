@@ -21,6 +21,7 @@ from codegym.grading.observe.laying import laid, modules_of
 from codegym.grading.observe.pooling import Variants, groups, pooled
 from codegym.grading.observe.record import CutOffError, Run, Subject, record
 from codegym.grading.observe.recording import Observation, Recording, file_of
+from codegym.grading.observe.staleness import still_true
 from codegym.grading.observe.stored import dump, dump_pool, load, load_pool
 from codegym.grading.observe.variants import Variant
 from codegym.grading.ready import Ready
@@ -92,6 +93,16 @@ class Recordings:
         key = f"observed-{hashlib.sha256(names.encode()).hexdigest()}"
         workspace = await asyncio.to_thread(self._store.publish, key, build)
         return Observation(recording, workspace, frozenset(changed))
+
+    async def still_true(self, ready: Ready, recording: Recording) -> Recording:
+        """A task's recording without siblings that the solved tree answers otherwise by now.
+
+        Raises:
+            SandboxError: The infrastructure broke, more than once.
+        """
+        gold, _ = await asyncio.to_thread(_gold, ready)
+        trees = _Trees(self._backend, self._free, ready, gold)
+        return await trees.still_true(recording)
 
     def ahead(self, ready: Ready) -> None:
         """Begin, without waiting; a failure is raised by ``of``."""
@@ -225,6 +236,15 @@ class _Trees:
         homes = [base.home_of(name) for name in functions]
         solved = await self._subject(homes, self._run_solved)
         return await completed(solved, replace(solved, run=self._run), base, pool, functions)
+
+    async def still_true(self, recording: Recording) -> Recording:
+        """Without siblings that are answered otherwise by now."""
+        subject = await self._subject((), self._run_solved)
+        siblings = recording.siblings_of(self.ready.task.fail_to_pass)
+        keys = tuple(test.key for test in siblings)
+        sources = {path: data.decode() for path, data in recording.sources.items()}
+        (run,) = await subject.look(sources, [Watch(keys, limited=keys)])
+        return still_true(recording, run)
 
     async def _subject(self, functions: Sequence[str] | None, run: Run) -> Subject:
         files = None if functions is None else frozenset(map(file_of, functions))
