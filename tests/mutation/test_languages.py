@@ -45,9 +45,9 @@ def with_setting(work, *arguments):
         pytest.skip(str(error))
 
 
-async def _made(setting, environment):
+async def _made(setting, environment, store):
     operators = load_operators([], environment.language, ("FixTests",))
-    made = await generate(environment, setting, operators, count=2)
+    made = await generate(environment, setting, operators, count=2, store=store)
     grades = []
     for task in made.tasks:
         ready = await setting.ready(task, environment)
@@ -58,7 +58,8 @@ async def _made(setting, environment):
 
 @pytest.mark.parametrize("language", TOGETHER)
 def test_tasks_are_made_and_graded(language, tmp_path):
-    made, grades = with_setting(_made, make_environment(tmp_path, language))
+    store = LayerStore(tmp_path / "store")  # nothing is known from runs of before
+    made, grades = with_setting(_made, make_environment(tmp_path / "made", language), store)
     assert len(made.tasks) == 2
     assert [grade.score for grade in grades] == [1.0, 0.0, 1.0, 0.0]
     for task, solved in zip(made.tasks, grades[::2], strict=True):
