@@ -32,7 +32,9 @@ class Run:
         return [(one.site, one.role, one.value) for one in found]
 
 
-def observe(folder: Path, text: str, keys=(), limited=(), collect=False, **files) -> Run:
+def observe(
+    folder: Path, text: str, keys=(), limited=(), collect=False, limit_sec=0.5, **files
+) -> Run:
     """Write a test file and run the payload on it, observing."""
     root, tool = folder / "workspace", PytestRunner()
     for name, content in {NAME: IMPORT + textwrap.dedent(text), **files}.items():
@@ -45,7 +47,9 @@ def observe(folder: Path, text: str, keys=(), limited=(), collect=False, **files
         channel = report.fileno()
         place = {"python": sys.executable, "root": str(root)}
         command = tool.command([], channel, import_paths=["."], select=["tests"], **place)
-        command = tool.observing(command, keys, limited=limited, limit_sec=0.5, collect=collect)
+        command = tool.observing(
+            command, keys, limited=limited, limit_sec=limit_sec, collect=collect
+        )
         argv = [str(folder / "run_suite.py") if part == SCRIPT else part for part in command.argv]
         env = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", **command.env}
         subprocess.run(
@@ -247,8 +251,20 @@ def test_a_limited_test_is_stopped_even_if_it_catches_all(tmp_path):
     def test_free(): time.sleep(0.01)
     """
     keys = [f"{NAME}::test_{name}" for name in ("it", "slow", "quick", "free")]
-    run = observe(tmp_path, text, keys=keys, limited=keys[:3])
+    run = observe(tmp_path, text, keys=keys, limited=keys[:3], limit_sec=0.2)
     assert list(run.outcomes.values()) == ["failed", "failed", "passed", "passed"]
+
+
+def test_a_limited_test_that_was_given_no_time_is_waited_for(tmp_path):
+    text = """
+    import time
+    def test_waits(): time.sleep(0.9)
+    def test_works():
+        while True: pass
+    """
+    keys = [f"{NAME}::test_{name}" for name in ("waits", "works")]
+    run = observe(tmp_path, text, keys=keys, limited=keys)
+    assert list(run.outcomes.values()) == ["passed", "failed"]
 
 
 def test_what_one_test_says_is_bounded(tmp_path):
