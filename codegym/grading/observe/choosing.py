@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from codegym.grading.observe.agreement import agree, steady
+from codegym.grading.observe.evidence import MAX_PARTS, MAX_TOTAL_BYTES
 from codegym.grading.observe.modules import TestModule
 from codegym.grading.observe.recording import (
     Pair,
@@ -17,8 +18,11 @@ from codegym.grading.observe.recording import (
     steady_in,
 )
 from codegym.grading.observe.sites import Site
-from codegym.types import Evidence, Outcome, TestOutcome
+from codegym.types import Evidence, Outcome, TestOutcome, Value
 
+#: Of what a report may hold, so much a whole suite may show: in a grade it shows one side less, and
+#: siblings besides.
+_MOST_PARTS, _MOST_CHARS = MAX_PARTS // 2, MAX_TOTAL_BYTES // 4
 #: Of a suite that takes longer, so much is run again and again.
 MOST_SUITE_SEC = 30.0
 
@@ -99,6 +103,35 @@ def quick(seconds: Mapping[str, float]) -> frozenset[str]:
         if left >= 0:
             found.add(function)
     return frozenset(key for key in seconds if function_of(key) in found)
+
+
+def heavy(run: Sight) -> frozenset[int]:
+    """The sites that show most: without them, what a suite shows is well within bounds.
+
+    Else what a test shows would hang on which others run, as the rest goes unsaid.
+    """
+    by_site: defaultdict[int, tuple[int, int]] = defaultdict(lambda: (0, 0))
+    for sightings in run.evidence.observations.values():
+        for one in sightings:
+            parts, chars = _size(one.value)
+            known = by_site[one.site]
+            by_site[one.site] = known[0] + parts, known[1] + chars
+    parts, chars = (sum(each[place] for each in by_site.values()) for place in (0, 1))
+    found = set()
+    for site in sorted(by_site, key=lambda one: (max(by_site[one]), one), reverse=True):
+        if parts <= _MOST_PARTS and chars <= _MOST_CHARS:
+            break
+        found.add(site)
+        parts, chars = parts - by_site[site][0], chars - by_site[site][1]
+    return frozenset(found)
+
+
+def _size(value: Value) -> tuple[int, int]:
+    """Its parts, and nearly how many characters they take."""
+    inner = [_size(part) for part in value.parts]
+    leaf = value.leaf
+    own = len(leaf) if isinstance(leaf, str | bytes) else 8
+    return 1 + sum(n for n, _ in inner), len(value.name) + own + sum(n for _, n in inner)
 
 
 def passing(runs: Sequence[Sight]) -> frozenset[str]:

@@ -43,10 +43,14 @@ class TestModule:
         default_factory=dict, init=False, repr=False, compare=False
     )
 
-    def recording(self) -> str:
-        """The source that asserts as before, and emits both sides of every site."""
+    def recording(self, without: Collection[int] = ()) -> str:
+        """The source that asserts as before, and emits both sides of every site but some."""
         source = self.analysis.source
-        edits = rewrite(source, self.analysis.spots, lambda _: "both")
+
+        def mode(spot: Spot) -> Mode:
+            return "plain" if spot.site.id in without else "both"
+
+        edits = rewrite(source, self.analysis.spots, mode)
         return apply(source.data, [_import(source), *edits]).decode()
 
     def shipped(
