@@ -33,14 +33,19 @@ def needs(program):
         pytest.skip(f"{program} is not on this machine")
 
 
+def checked(codegym, home):
+    """Prove the tasks that were made."""
+    ran = codegym("check", "ladder", "--repeats", 1, "--json", cwd=home, timeout=400)
+    assert ran.status == 0, ran.err
+
+
 def from_generate_to_run(codegym, home):
+    """Make three tasks; the answer solves each, and nothing solves none."""
     made = codegym("generate", "ladder", "--count", 3, "--json", cwd=home, timeout=400)
     assert made.status == 0, made.err
     said = json.loads(made.out)
     assert said["valid"] == 3
     assert said["null_valid"] == 0
-    checked = codegym("check", "ladder", "--repeats", 1, "--json", cwd=home, timeout=400)
-    assert checked.status == 0, checked.err
     rates = {}
     for policy in ("oracle", "noop"):
         options = ("--tasks", "ladder", "--policy", policy, "--out", home / policy, "--json")

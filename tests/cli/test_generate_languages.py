@@ -7,7 +7,7 @@ import subprocess
 import tarfile
 
 import pytest
-from ladder import from_generate_to_run, make_environment, needs
+from ladder import checked, from_generate_to_run, make_environment, needs
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
@@ -184,13 +184,16 @@ def compiler(folder):
 
 def test_go(codegym, tmp_path):
     needs("go")
-    from_generate_to_run(codegym, make_environment(tmp_path, "go", "go", GO, GO_SUITE, ["*.go"]))
+    home = make_environment(tmp_path, "go", "go", GO, GO_SUITE, ["*.go"])
+    from_generate_to_run(codegym, home)
+    checked(codegym, home)
 
 
 def test_java(codegym, tmp_path):
     needs("javac")
     home = make_environment(tmp_path, "java", "java", JAVA, JAVA_SUITE, ["src/**"])
     from_generate_to_run(codegym, home)
+    checked(codegym, home)
 
 
 def test_typescript(codegym, tmp_path):
@@ -211,3 +214,4 @@ def test_typescript(codegym, tmp_path):
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(file, target)
     from_generate_to_run(codegym, home)
+    checked(codegym, home)
