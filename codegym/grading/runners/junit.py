@@ -56,7 +56,7 @@ def _decoded(text: str) -> bytes:
 def _settled(files: list[tuple[str, bytes]], end: dict[str, Any]) -> list[TestOutcome]:
     """The tests that were asked for, each once; or why there are none."""
     found: dict[str, TestOutcome] = {}
-    asked = {one for one in end["ids"] if isinstance(one, str)}
+    asked, left = _texts(end["ids"]), _texts(end.get("deselect"))
     for name, data in files:
         try:
             cases = read_junit(data)
@@ -71,7 +71,21 @@ def _settled(files: list[tuple[str, bytes]], end: dict[str, Any]) -> list[TestOu
         return _broken("there is no report of any test", end)
     if end.get("status") != 0 and not bad:
         return _broken("no test failed, but the command did", end)
-    return [test for test in found.values() if not asked or test.id in asked]
+    return [
+        test
+        for test in found.values()
+        if (not asked or test.id in asked) and not _is_among(test.id, left)
+    ]
+
+
+def _texts(value: object) -> frozenset[str]:
+    listed = value if isinstance(value, list) else []
+    return frozenset(one for one in listed if isinstance(one, str))
+
+
+def _is_among(test_id: str, named: frozenset[str]) -> bool:
+    """Whether a test is one of those named, or of a class or file that is."""
+    return any(test_id == one or test_id.startswith(f"{one}::") for one in named)
 
 
 def _broken(problem: str, end: dict[str, Any]) -> list[TestOutcome]:

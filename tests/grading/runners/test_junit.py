@@ -88,6 +88,15 @@ def test_a_name_that_is_there_twice_is_an_error(project):
     assert ran.outcomes == {"a.B::x": "error", "a.B::y": "passed"}
 
 
+def test_what_is_deselected_is_not_told(project):
+    text = f"<testsuite>{CASE.format('x')}{CASE.format('y')}</testsuite>"
+    options = {"runner": "junit", "select": ("t",), "reports": ("*.xml",)}
+    options |= {"command": "sh t/run.sh", "deselect": ("a.B::x", "a.C")}
+    other = "<testsuite><testcase classname='a.C' name='z'><failure/></testcase></testsuite>"
+    script = f'echo "{text}" > r.xml; echo "{other}" > s.xml; exit 1'
+    assert project.run("", {"t/run.sh": script}, **options).outcomes == {"a.B::y": "passed"}
+
+
 def test_what_is_read():
     text = (
         "<?xml version='1.0' encoding='UTF-8'?><testsuites><testsuite><properties/>"

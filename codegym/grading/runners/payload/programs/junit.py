@@ -32,6 +32,7 @@ def tool(report: Report) -> None:
     report.failed |= ended.status != 0
     report.raw({
         "ids": sorted(request.ids),
+        "deselect": request.deselect,
         "status": ended.status,
         "how": ended.how,
         "tail": ended.tail,
