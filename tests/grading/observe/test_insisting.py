@@ -22,6 +22,22 @@ def test_it():
     assert 2 < median([4, 1, 2, 3]) < 3
     assert total([81234, 5512, 99871]) == 186617
 """
+#: The same, in what prepares the test.
+PREPARED = """\
+import pytest
+from tinycalc.arith import total
+from tinycalc.order import median
+
+
+@pytest.fixture
+def numbers():
+    assert 2 < median([4, 1, 2, 3]) < 3
+    return [81234, 5512, 99871]
+
+
+def test_it(numbers):
+    assert total([*numbers, 20125]) == 206742
+"""
 #: The fault is still there, and no comparison but == sees it.
 COMPARES = b"""
 def largest(numbers): return sorted(numbers)[-1]
@@ -31,6 +47,20 @@ def median(numbers):
     found = sorted(numbers)[len(numbers) // 2]
     return found if len(numbers) % 2 else Anything(found)
 """
+
+
+@pytest.mark.slow
+@pytest.mark.asyncio(loop_scope="module")
+async def test_what_comes_after_a_fixture_that_asserts_protects_nothing(range_):
+    name = "tests/test_prepared.py::test_it"
+    ready = await with_tests(range_, {"test_prepared.py": PREPARED}, name)
+    recording = await range_.setting.recording(ready)
+    assert recording.tests[name].pairs
+    assert recording.blind == {name}
+    assert not recording.siblings
+    wrong = Manifest((Change("src/tinycalc/order.py", COMPARES),))
+    grade = await range_.setting.grade(ready, wrong)
+    assert (grade.assurance, grade.forging_bound) == ("controls", 1.0)  # which bound nothing
 
 
 @pytest.mark.slow
