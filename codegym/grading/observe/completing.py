@@ -44,6 +44,7 @@ _SEED, _SURE = 9, (10, 11)
 #: Of a task that nothing is asked anew of, so many functions are tried again.
 _FEW = 6
 _FAILING_SEC = 60.0
+_WENT_ON = "it went on past an assertion"
 _ASSERTED = re.compile(r"^E\s+(?:AssertionError|assert\b|Failed\b)", re.MULTILINE)
 
 
@@ -130,14 +131,15 @@ async def _with_siblings(
         added[name].append(copy)
     asked = {name: each for name, each in added.items() if each}
     run = await tried(start, recording, asked, _SEED, insisting=True)
-    refused = _refused(run)
-    ran = {record.id for record in run.records} - refused
+    ran = {record.id for record in run.records}
+    asserted = _asserted(run)
     told = {
         name: telling(
             [one for one in each if ran.issuperset(test.key for test in one.tests)],
             tests[name],
             recording.all_sites,
             run,
+            asserted,
             start.modules[file_of(recording.home_of(name))].analysis.source.starts,
         )
         for name, each in fit.items()
@@ -153,19 +155,21 @@ async def _with_siblings(
         familiar=frozenset(
             name for name, each in kept.items() if all(one.familiar for one in each)
         ),
-        blind=frozenset(_blind(recording, copies, run, refused)),
+        blind=frozenset(_blind(recording, copies, run, asserted)),
     )
 
 
-def _refused(start: Sight) -> frozenset[str]:
-    """Keys of the copies that what prepares a test refused, by asserting something in the process.
+def _asserted(start: Sight) -> frozenset[str]:
+    """Keys of the copies in which something was asserted in the process, and did not hold.
 
-    Who gets past that may come to what unsolved code gives; nobody has looked at what that is.
+    That may be in what prepares them, or in a helper on whose result the rest hangs. Who gets past
+    it there may come to what unsolved code gives, and nobody has looked at what that is.
     """
     return frozenset(
         record.id
         for record in start.records
-        if record.outcome == "error" and _ASSERTED.search(record.message)
+        if _WENT_ON in record.message
+        or (record.outcome == "error" and _ASSERTED.search(record.message))
     )
 
 
@@ -183,14 +187,14 @@ def _copies(start: Subject, recording: Recording, functions: Sequence[str]) -> d
 
 
 def _blind(
-    recording: Recording, copies: Mapping[str, Sibling], start: Sight, refused: frozenset[str]
+    recording: Recording, copies: Mapping[str, Sibling], start: Sight, asserted: frozenset[str]
 ) -> Iterator[str]:
     """Node ids of the tests whose copies see on the unsolved tree what is seen when solved."""
     ran = {record.id for record in start.records}
     for node, test in recording.tests.items():
         copy, sites = copies.get(function_of(test.key)), recording.sites_of(test.key)
         key = sibling_key(copy, test.key) if copy is not None else ""
-        if key in refused or (key in ran and unseen(test, start.pairs(key, sites), sites)):
+        if key in ran and unseen(test, start.pairs(key, sites), sites, past=key in asserted):
             yield node
 
 

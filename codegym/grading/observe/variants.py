@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from codegym.grading.observe.agreement import EXACT, same_result, sibling_agrees
@@ -163,6 +163,7 @@ def telling(
     originals: Sequence[TestRecord],
     sites: Sites,
     start: Sight,
+    asserted: Collection[str],
     starts: Sequence[int],
 ) -> tuple[Variant, ...]:
     """A few that unsolved code fails where it is asked anything new; the hardest to guess first.
@@ -175,10 +176,12 @@ def telling(
         sites: Those observed in its file.
         start: A run of them on the unsolved tree: a test that passes there holds nobody up, and is
             left out.
+        asserted: Keys of those in which something was asserted in the process, and did not hold.
         starts: Where lines of the file begin.
     """
     seen = {pair.actual for test in originals for pair in test.pairs}
-    left = [found for one in variants if (found := _told(one, originals, sites, start)) is not None]
+    told = (_told(one, originals, sites, start, asserted) for one in variants)
+    left = [one for one in told if one is not None]
     kept: list[Variant] = []
     total = 0.0
     while left and len(kept) < (KEPT_SIBLINGS if total >= ENOUGH_BITS else MOST_SIBLINGS):
@@ -189,7 +192,7 @@ def telling(
         kept.append(best)
         left = [one for one in left if _pairs(one) != _pairs(best)]
     if not kept:
-        known = [_familiar(one, originals, sites, start, starts) for one in variants]
+        known = [_familiar(one, originals, sites, start, asserted, starts) for one in variants]
         kept = [one for one in known if one is not None][:KEPT_SIBLINGS]
     return tuple(kept)
 
@@ -199,13 +202,14 @@ def _familiar(
     originals: Sequence[TestRecord],
     sites: Sites,
     start: Sight,
+    asserted: Collection[str],
     starts: Sequence[int],
 ) -> Variant | None:
     """With the tests that unsolved code fails in lines with other inputs."""
     lines = {bisect_right(starts, begin) for begin, _, _ in variant.sibling.edits}
     tests = []
     for test, original in _beside(variant, originals):
-        answers = _answered(test, sites, start)
+        answers = _answered(test, sites, start, asserted)
         lined = [sites[pair.site].line for pair in original.pairs]
         spots = [_around(lined, place) for place, right in enumerate(answers) if not right]
         if not spots and test.key not in start.passed:  # by what is not observed, wherever it is
@@ -242,19 +246,24 @@ def _around(lines: Sequence[int], place: int) -> tuple[int, float]:
 
 
 def _told(
-    variant: Variant, originals: Sequence[TestRecord], sites: Sites, start: Sight
+    variant: Variant,
+    originals: Sequence[TestRecord],
+    sites: Sites,
+    start: Sight,
+    asserted: Collection[str],
 ) -> Variant | None:
     tests = [
         replace(test, lacking=_lacking(told, sites))
         for test, original in _beside(variant, originals)
-        if (told := _telling(original, test, sites, start))
+        if (told := _telling(original, test, sites, _answered(test, sites, start, asserted)))
     ]
     return Variant(variant.sibling, tuple(tests)) if tests else None
 
 
-def _telling(original: TestRecord, sibling: TestRecord, sites: Sites, start: Sight) -> list[Pair]:
+def _telling(
+    original: TestRecord, sibling: TestRecord, sites: Sites, answers: Sequence[bool]
+) -> list[Pair]:
     """What unsolved code does not answer like that, and the original not either."""
-    answers = _answered(sibling, sites, start)
     return [
         mine
         for mine, other, right in zip(sibling.pairs, original.pairs, answers, strict=True)
@@ -262,12 +271,16 @@ def _telling(original: TestRecord, sibling: TestRecord, sites: Sites, start: Sig
     ]
 
 
-def _answered(sibling: TestRecord, sites: Sites, start: Sight) -> list[bool]:
-    """Of each thing that a sibling sees when solved, whether unsolved code gives it."""
+def _answered(
+    sibling: TestRecord, sites: Sites, start: Sight, asserted: Collection[str]
+) -> list[bool]:
+    """Of each thing that a sibling sees when solved, whether unsolved code gives it, or may."""
     given = beside(sibling.pairs, start.pairs(sibling.key, sites))
+    past = sibling.key in asserted
     return [
-        other is not None
-        and same_result(sites[mine.site], other.actual, mine.actual, mine.expected)
+        past
+        if other is None
+        else same_result(sites[mine.site], other.actual, mine.actual, mine.expected)
         for mine, other in zip(sibling.pairs, given, strict=True)
     ]
 
@@ -290,16 +303,18 @@ def beside(solved: Sequence[Pair], given: Sequence[Pair]) -> list[Pair | None]:
     return found
 
 
-def unseen(test: TestRecord, given: Sequence[Pair], sites: Sites) -> bool:
+def unseen(test: TestRecord, given: Sequence[Pair], sites: Sites, *, past: bool) -> bool:
     """Whether unsolved code gives all that is observed in a test: it fails by something else.
 
     Args:
         test: What it saw when solved.
         given: What a copy of it gives on the unsolved tree, that goes on whatever fails.
         sites: Those observed in it.
+        past: Whether something was asserted in the process, and did not hold: then unsolved code
+            may give what it did not come to.
     """
     return all(
-        other is not None and _gives(sites[mine.site], mine, other)
+        past if other is None else _gives(sites[mine.site], mine, other)
         for mine, other in zip(test.pairs, beside(test.pairs, given), strict=True)
     )
 

@@ -49,15 +49,33 @@ def median(numbers):
 """
 
 
+#: The same, in a helper on whose result the rest hangs.
+HELPED = """\
+from tinycalc.arith import total
+from tinycalc.order import median
+
+
+def ready():
+    assert 2 < median([4, 1, 2, 3]) < 3
+    return 5512
+
+
+def test_it():
+    number = ready()
+    assert total([81234, number, 99871]) == 186617
+"""
+
+
 @pytest.mark.slow
+@pytest.mark.parametrize("text", [PREPARED, HELPED], ids=["prepared", "helped"])
 @pytest.mark.asyncio(loop_scope="module")
-async def test_what_comes_after_a_fixture_that_asserts_protects_nothing(range_):
-    name = "tests/test_prepared.py::test_it"
-    ready = await with_tests(range_, {"test_prepared.py": PREPARED}, name)
+async def test_what_comes_after_others_that_assert_protects_nothing(range_, text):
+    name = "tests/test_others.py::test_it"
+    ready = await with_tests(range_, {"test_others.py": text}, name)
     recording = await range_.setting.recording(ready)
     assert recording.tests[name].pairs
     assert recording.blind == {name}
-    assert not recording.siblings
+    assert not recording.asks_anew(name)
     wrong = Manifest((Change("src/tinycalc/order.py", COMPARES),))
     grade = await range_.setting.grade(ready, wrong)
     assert (grade.assurance, grade.forging_bound) == ("controls", 1.0)  # which bound nothing
@@ -175,4 +193,11 @@ SITES = {
 )
 def test_a_test_is_blind_where_unsolved_code_gives_all_that_it_shows(given, all_given):
     test = TestRecord("k", (pair(1, 5, 5), pair(2, 6, 9), pair(3, 7, 9), pair(4, 1)))
-    assert unseen(test, given, SITES) is all_given
+    assert unseen(test, given, SITES, past=False) is all_given
+
+
+def test_what_was_not_come_to_past_an_assertion_may_be_given():
+    test = TestRecord("k", (pair(1, 5, 5), pair(2, 6, 9)))
+    assert unseen(test, (pair(1, 5),), SITES, past=True)
+    assert not unseen(test, (pair(1, 5),), SITES, past=False)
+    assert not unseen(test, (pair(1, 6),), SITES, past=True)

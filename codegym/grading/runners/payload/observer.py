@@ -158,7 +158,7 @@ class Onward:
     """
 
     def __init__(self) -> None:
-        self._depth, self._failed = 0, False
+        self._depth, self._failed, self._asserted = 0, False, False
 
     def __enter__(self) -> Onward:
         self._depth += 1
@@ -175,8 +175,9 @@ class Onward:
         if kind is not None and (stopped or not issubclass(kind, _FAILURES)):
             return False
         self._failed |= kind is not None
+        self._asserted |= isinstance(value, (AssertionError, pytest.fail.Exception))
         if self._failed and not self._depth:
-            pytest.fail("it went on after something failed")
+            pytest.fail(f"it went on past {'an assertion' if self._asserted else 'an error'}")
         return True
 
 
