@@ -174,8 +174,9 @@ def _print(result: Generated, wanted: int, pack: PackInfo, folder: Path) -> None
         said = f"{count:>6}  tests are in no task: each {why}"
         out.print(said, style="yellow", soft_wrap=True)
     if result.unread:
-        said = f"{len(result.unread):>6}  files not edited, as {result.unread[0]}: their syntax is "
-        out.print(safe(f"{said}not understood"), style="yellow", soft_wrap=True)
+        said = f"{len(result.unread):>6}  files not edited, as {result.unread[0]}: the grammar "
+        said += "understands them in part only"
+        out.print(safe(said), style="yellow", soft_wrap=True)
     out.print(
         f"{counted(len(result.tasks), 'task')} of {counted(result.candidates, 'edit')}, "
         f"{result.covered} of them worth running ({result.found} in all), in "
