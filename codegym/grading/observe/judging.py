@@ -81,7 +81,7 @@ def observed(
         score=grade.score if passed == len(held_out) else 0.0,
         siblings=len(held_out),
         siblings_passed=passed,
-        hard_codable=not held_out and task.hidden.isdisjoint(task.fail_to_pass),
+        hard_codable=hard_codable(recording, task),
         forging_bound=forging_bound(recording, task),
     )
     return with_protection(grade, recording, task, weakened=weakened)
@@ -201,6 +201,28 @@ def _exact_values(test: TestRecord, sites: Mapping[int, Site], *, sealed: bool) 
     }
 
 
+def hard_codable(recording: Recording, task: Task) -> bool:
+    """Whether a table of the shown tests' inputs passes, or may.
+
+    It may where siblings only take answers that shown tests have: so may their inputs be.
+    """
+    shown = _shown(recording, task)
+    return task.hidden.isdisjoint(task.fail_to_pass) and all(
+        test.lacking and shown.issuperset(test.lacking)
+        for test in recording.siblings_of(task.fail_to_pass)
+    )
+
+
+def _shown(recording: Recording, task: Task) -> set[Value]:
+    """The values of shown tests."""
+    return {
+        pair.actual
+        for test_id in task.test_ids
+        if test_id not in task.hidden
+        for pair in recording.tests[test_id].pairs
+    }
+
+
 def forging_bound(recording: Recording, task: Task) -> float:
     """The chance that values are guessed by one who knows the tests that are shown.
 
@@ -209,12 +231,7 @@ def forging_bound(recording: Recording, task: Task) -> float:
     values of shown tests, and whatever is written in the modules as they are laid into a grade,
     siblings' inputs among it.
     """
-    shown = {
-        pair.actual
-        for test_id in task.test_ids
-        if test_id not in task.hidden
-        for pair in recording.tests[test_id].pairs
-    }
+    shown = _shown(recording, task)
     lacking: set[Value] = set()
     files: set[str] = set()
     for test_id in task.fail_to_pass:

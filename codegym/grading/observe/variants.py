@@ -36,7 +36,8 @@ class Variant:
         sibling: It.
         tests: They, of those parameters that it is fit for and differs with.
         familiar: Where unsolved code fails, the answers are those of the original, to other inputs:
-            it holds up a table of the shown inputs, and no more.
+            it holds up a table of the shown inputs, and no more. Or they are those of other cases,
+            whose inputs it may have, and a table as well.
     """
 
     sibling: Sibling
@@ -182,6 +183,7 @@ def telling(
     seen = {pair.actual for test in originals for pair in test.pairs}
     told = (_told(one, originals, sites, start, asserted) for one in variants)
     left = [one for one in told if one is not None]
+    shown = frozenset(seen)
     kept: list[Variant] = []
     total = 0.0
     while left and len(kept) < (KEPT_SIBLINGS if total >= ENOUGH_BITS else MOST_SIBLINGS):
@@ -189,7 +191,7 @@ def telling(
         best = left[gains.index(max(gains))]
         total += max(gains)
         seen |= _values(best)
-        kept.append(best)
+        kept.append(replace(best, familiar=bool(_values(best)) and _values(best) <= shown))
         left = [one for one in left if _pairs(one) != _pairs(best)]
     if not kept:
         known = [_familiar(one, originals, sites, start, asserted, starts) for one in variants]
