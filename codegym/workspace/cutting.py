@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
+from codegym.syntax.python import parse_module
+
 Names = tuple[str, ...]
 #: What is used without being named: hooks and set-up; and tests, which nothing has to use.
 _KEPT = ("pytest", "__", "setup", "teardown", "setUp", "tearDown", "test", "Test")
@@ -79,7 +81,7 @@ def _parse(source: bytes) -> ast.Module | None:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of escapes that are no good style
-            return ast.parse(source)
+            return parse_module(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
 

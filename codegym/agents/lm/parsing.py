@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from codegym.agents.chat.replies import MAX_THOUGHT_CHARS, find_call
+from codegym.syntax.python import parse_expression
 from codegym.types import call
 
 Schemas = Mapping[str, Mapping[str, Any]]
@@ -176,7 +177,7 @@ def _from_object(text: str, name: str = "") -> str | None:
 def _from_python(text: str) -> str | None:
     """``bash.call(command="ls")``: a name and literal keywords."""
     try:
-        node = ast.parse(text.strip(), mode="eval").body
+        node = parse_expression(text.strip())
         if not isinstance(node, ast.Call) or node.args:
             return None
         name = ast.unparse(node.func).removesuffix(".call")

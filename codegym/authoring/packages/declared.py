@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from codegym.errors import DataError
+from codegym.syntax.python import parse_module
 from codegym.types import File, Tree
 
 _NONE = File(b"")
@@ -96,7 +97,7 @@ def ini(tree: Tree, name: str) -> configparser.RawConfigParser:
 def setup_arguments(tree: Tree) -> dict[str, Any]:
     """Keywords of the call of ``setup``, as far as they are literals or names of such."""
     try:
-        module = ast.parse(tree.get("setup.py", _NONE).data)
+        module = parse_module(tree.get("setup.py", _NONE).data)
     except (SyntaxError, ValueError, RecursionError):
         return {}
     known: dict[str, Any] = {}

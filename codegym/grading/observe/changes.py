@@ -8,6 +8,7 @@ import string
 from random import Random
 
 from codegym.grading.observe.text import Edit, Source, apply
+from codegym.syntax.python import parse_expression
 
 _CLASSES = (string.ascii_lowercase, string.ascii_uppercase, string.digits)
 _BRACKETS = {ast.List: "[]", ast.Set: "{}", ast.Tuple: "()"}
@@ -138,7 +139,7 @@ def _display(node: ast.List | ast.Set | ast.Tuple, source: Source, rng: Random) 
     brackets = _BRACKETS[type(node)]
     new = brackets[0] + ", ".join(texts) + ("," if len(texts) == 1 else "") + brackets[1]
     start, end = source.span(node)
-    same = ast.dump(ast.parse(new, mode="eval")) == ast.dump(
-        ast.parse(apply(source.data, [], (start, end)), mode="eval")
+    same = ast.dump(parse_expression(new)) == ast.dump(
+        parse_expression(apply(source.data, [], (start, end)))
     )
     return None if same else new

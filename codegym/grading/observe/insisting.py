@@ -12,6 +12,7 @@ from collections.abc import Iterable
 
 from codegym.grading.observe.rewriting import NAME
 from codegym.grading.observe.tables import last_name
+from codegym.syntax.python import parse_expression, parse_module
 
 _ON = "_cg_on"
 #: Blocks that look at what is raised in them.
@@ -27,7 +28,7 @@ def insistent(text: str) -> str:
         text: The function with its decorators, indented as it stands in a class.
     """
     indent = text[: len(text) - len(text.lstrip(" \t"))]
-    body = ast.parse(f"if 1:\n{text}" if indent else text).body
+    body = parse_module(f"if 1:\n{text}" if indent else text).body
     found = body[0].body[0] if isinstance(body[0], ast.If) else body[0]
     if not isinstance(found, ast.FunctionDef):
         return text
@@ -55,4 +56,4 @@ def _one(node: ast.stmt) -> ast.stmt:
 
 def _with(context: str, body: list[ast.stmt], name: str = "") -> ast.With:
     target = ast.Name(name, ast.Store()) if name else None
-    return ast.With([ast.withitem(ast.parse(context, mode="eval").body, target)], body)
+    return ast.With([ast.withitem(parse_expression(context), target)], body)

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 from codegym.grading.observe.values import encode
+from codegym.syntax.python import parse_module
 from codegym.types import Value
 
 _DISPLAYS = (ast.Constant, ast.UnaryOp, ast.List, ast.Tuple, ast.Set, ast.Dict)
@@ -19,7 +20,7 @@ def literals(source: bytes) -> frozenset[Value]:
     """All values that are written in a module; none where it cannot be read."""
     found: set[Value] = set()
     try:
-        nodes = ast.walk(ast.parse(source))
+        nodes = ast.walk(parse_module(source))
     except (SyntaxError, ValueError, RecursionError):
         return frozenset()
     for node in nodes:

@@ -15,6 +15,7 @@ from codegym.grading.observe.modules import TestModule
 from codegym.grading.observe.removal import Removal
 from codegym.grading.observe.sites import Sibling
 from codegym.grading.observe.text import Edit, Source, Span, apply
+from codegym.syntax.python import parse_expression
 
 _TRIES = 12  # for each that is wanted
 _UNWRITABLE = (math.inf,)
@@ -201,7 +202,7 @@ def _likewise(other: Input, part: Input, new: str) -> str | None:
         return None
     old, whole = part.node.value, other.node.value
     if isinstance(old, str) and isinstance(whole, str) and len(old) >= _PHRASE and old in whole:
-        return repr(whole.replace(old, ast.literal_eval(new)))
+        return repr(whole.replace(old, ast.literal_eval(parse_expression(new))))
     return None
 
 

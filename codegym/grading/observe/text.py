@@ -8,6 +8,8 @@ import tokenize
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from codegym.syntax.python import parse_module
+
 Span = tuple[int, int]
 Edit = tuple[int, int, str]
 
@@ -55,7 +57,7 @@ def read(source: bytes) -> Source | None:
         if encoding not in {"utf-8", "utf-8-sig"} and not text.isascii():
             return None
         data = text.replace("\r\n", "\n").replace("\r", "\n").encode()
-        tree = ast.parse(data)
+        tree = parse_module(data)
         list(tokenize.generate_tokens(io.StringIO(data.decode()).readline))
     except (SyntaxError, ValueError, RecursionError, MemoryError, tokenize.TokenError):
         return None

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
+from codegym.syntax.python import parse_module
+
 #: Smaller bodies (a returned attribute, a ``__repr__``) are alike without any relation. From this
 #: size on, 19,000 functions of common packages shared none with the 12,000 of the standard library,
 #: constructors that only keep their arguments apart.
@@ -36,7 +38,7 @@ def fingerprints(source: bytes) -> list[Fingerprint]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # escapes of other times
-            module = ast.parse(source)
+            module = parse_module(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return []
     found = []

@@ -19,6 +19,7 @@ from codegym.mutation.operators.python.nodes import (
     text,
 )
 from codegym.syntax import Edit, ancestors
+from codegym.syntax.python import parse_expression
 
 _PARAMETERS = ("default_parameter", "typed_default_parameter")
 _FLAGS = {b"True": b"False", b"False": b"True"}
@@ -88,7 +89,7 @@ def _others(node: Node, source: bytes) -> list[bytes]:
     if written in _FLAGS:
         return [_FLAGS[written]]
     try:
-        number = ast.literal_eval(written.decode())
+        number = ast.literal_eval(parse_expression(written.decode()))
     except (ValueError, SyntaxError):
         return []  # a form that this version of Python does not know
     if isinstance(number, bool) or not isinstance(number, int | float):
