@@ -198,9 +198,14 @@ async def test_a_sandbox_that_kills_all_it_can_is_its_own_doing(backend, spec):
 def monitor_of(backend):
     """The bubblewrap process of the only sandbox there is."""
     server = serving(backend.launcher()._process.pid)
-    children = Path(f"/proc/{server}/task/{server}/children").read_text().split()
-    commands = {int(child): Path(f"/proc/{child}/cmdline").read_bytes() for child in children}
-    (monitor,) = (pid for pid, command in commands.items() if command.startswith(b"bwrap"))
+    for _ in range(100):  # what the kernel lists may lack one while others of them end
+        children = Path(f"/proc/{server}/task/{server}/children").read_text().split()
+        commands = {int(one): Path(f"/proc/{one}/cmdline").read_bytes() for one in children}
+        found = [pid for pid, command in commands.items() if command.startswith(b"bwrap")]
+        if found:
+            break
+        time.sleep(0.05)
+    (monitor,) = found
     return monitor
 
 
