@@ -119,12 +119,14 @@ async def test_what_is_killed_after_siblings_is_run_again(range_):
     await range_.setting.grade(range_.ready, range_.gold)
     path = "src/tinycalc/arith.py"
     late = Change(path, range_.ready.prepared.start_tree[path].data + LATE)
-    async with asyncio.timeout(60):
-        command = b"run_suite.py"
-        striking = asyncio.ensure_future(strike(range_.setting.backend, command, "late"))
-        work = Manifest((*range_.gold.changes, late))
+    work = Manifest((*range_.gold.changes, late))
+    for _ in range(5):  # a busy machine may look at it too late
+        striking = asyncio.ensure_future(strike(range_.setting.backend, b"run_suite.py", "late"))
         grade = await range_.setting.grade(range_.ready, work)
-        await striking
+        if striking.done():
+            break
+        striking.cancel()
+    striking.result()  # it struck
     assert grade.siblings > 0
     assert grade.score == 1.0, grade.text
 
