@@ -126,9 +126,12 @@ async def run_suite(
         max_output_bytes=MAX_OUTPUT_BYTES,
         report=True,
     )
-    result = replace(result, report=command.own(result.report))
-    records = await asyncio.to_thread(runner.parse, result.report)  # it may be long
-    return SuiteRun(tuple(records), result)
+    return await asyncio.to_thread(_read, runner, command, result)  # it may be long
+
+
+def _read(runner: Runner, command: RunnerCommand, result: CommandResult) -> SuiteRun:
+    own = replace(result, report=command.own(result.report))
+    return SuiteRun(tuple(runner.parse(own.report)), own)
 
 
 def _otherwise(
