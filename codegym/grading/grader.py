@@ -223,6 +223,6 @@ def _concluded(
 
 def _as_written(outcome: TestOutcome, ready: Ready, recording: Recording) -> TestOutcome:
     """It quotes tests as they are in the project, not as they were laid into a sandbox."""
-    tree, subdir = ready.prepared.grading_tree, ready.environment.subdir
-    prefix = "" if subdir == "." else f"{subdir}/"
-    return replace(outcome, message=as_written(outcome.message, recording.sources, tree, prefix))
+    tree, rewritten = ready.prepared.grading_tree, recording.sources
+    said = as_written(outcome.message, rewritten, tree, ready.prefix)
+    return replace(outcome, message=said)

@@ -38,6 +38,11 @@ class Ready:
         return Scene.of(self.environment, self.suite, *trees)
 
     @property
+    def prefix(self) -> str:
+        """What comes before a path of the project in one of the repository: ``services/api/``."""
+        return "" if self.environment.subdir == "." else f"{self.environment.subdir}/"
+
+    @property
     def start_spec(self) -> SandboxSpec:
         """The policy's sandbox."""
         return SandboxSpec(

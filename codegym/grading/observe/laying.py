@@ -13,9 +13,7 @@ _TEST = b"def test"
 
 def laid(sources: Mapping[str, bytes], ready: Ready) -> list[Change]:
     """Sources as files of the workspace; they are named by their paths in the project."""
-    subdir = ready.environment.subdir
-    prefix = "" if subdir == "." else f"{subdir}/"
-    return [Change(f"{prefix}{path}", data) for path, data in sources.items()]
+    return [Change(f"{ready.prefix}{path}", data) for path, data in sources.items()]
 
 
 def modules_of(
@@ -29,8 +27,7 @@ def modules_of(
         files: Only these; by default all that are named like tests, or hold the task's, or lie
             beside such a one and have tests that its classes may inherit.
     """
-    subdir = ready.environment.subdir
-    prefix = "" if subdir == "." else f"{subdir}/"
+    prefix = ready.prefix
     named = {test_id.partition("::")[0] for test_id in ready.task.test_ids}
     homes = {path.rpartition("/")[0] for path in tree if _is_module_of_tests(path)}
     found = {}
