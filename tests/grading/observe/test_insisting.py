@@ -66,32 +66,30 @@ def test_it():
 """
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("text", [PREPARED, HELPED], ids=["prepared", "helped"])
-@pytest.mark.asyncio(loop_scope="module")
-async def test_what_comes_after_others_that_assert_protects_nothing(range_, text):
-    name = "tests/test_others.py::test_it"
-    ready = await with_tests(range_, {"test_others.py": text}, name)
+async def grade_of_wrong(range_, text):
+    """What work gets that compares as it is asked to; all that its test shows is given anyway."""
+    name = "tests/test_given.py::test_it"
+    ready = await with_tests(range_, {"test_given.py": text}, name)
     recording = await range_.setting.recording(ready)
     assert recording.tests[name].pairs
     assert recording.blind == {name}
     assert not recording.asks_anew(name)
     wrong = Manifest((Change("src/tinycalc/order.py", COMPARES),))
-    grade = await range_.setting.grade(ready, wrong)
+    return await range_.setting.grade(ready, wrong)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("text", [PREPARED, HELPED], ids=["prepared", "helped"])
+@pytest.mark.asyncio(loop_scope="module")
+async def test_what_comes_after_others_that_assert_protects_nothing(range_, text):
+    grade = await grade_of_wrong(range_, text)
     assert (grade.assurance, grade.forging_bound) == ("controls", 1.0)  # which bound nothing
 
 
 @pytest.mark.slow
 @pytest.mark.asyncio(loop_scope="module")
 async def test_what_unsolved_code_gives_past_an_assertion_protects_nothing(range_):
-    name = "tests/test_chained.py::test_it"
-    ready = await with_tests(range_, {"test_chained.py": CHAINED}, name)
-    recording = await range_.setting.recording(ready)
-    assert recording.tests[name].pairs
-    assert recording.blind == {name}
-    assert not recording.asks_anew(name)
-    wrong = Manifest((Change("src/tinycalc/order.py", COMPARES),))
-    grade = await range_.setting.grade(ready, wrong)
+    grade = await grade_of_wrong(range_, CHAINED)
     assert grade.assurance != "observed"
     assert grade.forging_bound == 1.0
     # What is observed of the usual test unsolved code does not give.
