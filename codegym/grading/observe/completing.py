@@ -14,9 +14,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from zlib import crc32
 
+from codegym.grading.fresh import together
 from codegym.grading.observe.aiming import aim
 from codegym.grading.observe.choosing import Sight
-from codegym.grading.observe.controls import controls, needs_controls
+from codegym.grading.observe.controls import TOGETHER, controls, copies, needs_controls
 from codegym.grading.observe.pooling import (
     MOST_SEC,
     Variants,
@@ -100,15 +101,26 @@ async def _controlled(
         and needs_controls(recording, node, hidden=True)
         and _controllable(solved, recording.home_of(function_of(test.key)))
     }
-    if not wanted:
-        return frozenset()
-    names = {recording.home_of(function_of(key)) for key in wanted}
-    looks: list[Sight] = []
-    for inverted in (False, True):
-        sources = controls(solved.modules, dict.fromkeys(names, inverted))
-        looks += await solved.look(sources, [Watch(tuple(wanted), brief=True)])
-    good = looks[0].passed & looks[1].failed
-    return frozenset(node for key, node in wanted.items() if key in good)
+    homes = {key: recording.home_of(function_of(key)) for key in wanted}
+    good: set[str] = set()
+    for size in (TOGETHER, 1):  # copies in one process may disturb each other
+        left = {key: home for key, home in homes.items() if key not in good}
+        turns = [[first ^ bool(place % 2) for place in range(size)] for first in (False, True)]
+        found = await together(_answering(solved, left, flags) for flags in turns)
+        good |= set.intersection(*found)
+    return frozenset(wanted[key] for key in good)
+
+
+async def _answering(solved: Subject, homes: Mapping[str, str], flags: Sequence[bool]) -> set[str]:
+    """Keys of the tests of which copies pass as they are, and fail inverted."""
+    if not homes:
+        return set()
+    every = {key: dict(copies(key, flags)) for key in homes}
+    sources = controls(solved.modules, dict.fromkeys(homes.values(), flags))
+    watch = Watch(tuple(copy for each in every.values() for copy in each), brief=True)
+    (look,) = await solved.look(sources, [watch])
+    right = {True: look.failed, False: look.passed}
+    return {key for key, each in every.items() if all(one in right[each[one]] for one in each)}
 
 
 def _controllable(solved: Subject, function: str) -> bool:
@@ -203,15 +215,13 @@ async def _sure(solved: Subject, recording: Recording, kept: Variants) -> Varian
 
     What unsolved code answers otherwise is chosen, and what is left to chance is likely to be.
     """
-    for seed in _SURE:
-        added = {name: [one.sibling for one in each] for name, each in kept.items()}
-        run = await tried(solved, recording, added, seed)
-        kept = {
-            name: each
-            for name, each in kept.items()
-            if all(one.holding(recording.all_sites, run) == one for one in each)
-        }
-    return kept
+    added = {name: [one.sibling for one in each] for name, each in kept.items()}
+    runs = await together(tried(solved, recording, added, seed) for seed in _SURE)
+    return {
+        name: each
+        for name, each in kept.items()
+        if all(one.holding(recording.all_sites, run) == one for one in each for run in runs)
+    }
 
 
 def _affordable(told: Variants, left: float) -> Variants:

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from codegym.grading.fresh import run_fresh, together, workers
-from codegym.grading.observe.controls import controls, draws, needs_controls
+from codegym.grading.observe.controls import (
+    TOGETHER,
+    Asked,
+    controls,
+    copies,
+    draws,
+    needs_controls,
+)
 from codegym.grading.observe.judging import with_protection
 from codegym.grading.observe.laying import laid, modules_of
+from codegym.grading.observe.modules import TestModule
 from codegym.grading.observe.recording import Recording, file_of, function_of
 from codegym.grading.ready import Ready
 from codegym.grading.suites import SuiteRun, Watch
@@ -41,36 +49,70 @@ async def controlled(
     if not ids:
         return grade
     keys = [recording.tests[test_id].key for test_id in ids]
-    homes = {key: recording.home_of(function_of(key)) for key in keys}
-    files = frozenset(map(file_of, homes.values()))
-    modules = await asyncio.to_thread(modules_of, ready, ready.prepared.grading_tree, files)
-    drawn = draws(list(dict.fromkeys(homes.values())))
-    free = asyncio.Semaphore(workers())
-
-    async def run(inverted: Mapping[str, bool]) -> SuiteRun:
-        sources = {path: text.encode() for path, text in controls(modules, inverted).items()}
-        changes = [*work, *laid(sources, ready)]
-        async with free:
-            return await run_fresh(backend, ready, changes, watch=Watch(tuple(keys), brief=True))
-
-    runs = await together(run(inverted) for inverted in drawn)
-    problem = _problem(zip(drawn, runs, strict=True), homes)
+    asking = await _Asking.of(backend, ready, work, recording, keys)
+    # Where copies in one process disturb each other, each has one of its own.
+    problem = await asking.problem(TOGETHER) and await asking.problem(1)
     if problem:
         tampering = (*grade.tampering, Tampering("controls", "", problem))
         return replace(grade, score=0.0, tampering=tampering)
     return with_protection(grade, recording, ready.task, controlled=frozenset(ids))
 
 
-def _problem(runs: Iterable[tuple[Mapping[str, bool], SuiteRun]], homes: Mapping[str, str]) -> str:
-    """What is wrong, if anything: real ones pass, inverted ones do not."""
-    for inverted, run in runs:
-        counts = Counter(record.id for record in run.records)
-        passed = {one.id for one in run.records if one.outcome == "passed" and counts[one.id] == 1}
-        for key, home in homes.items():
-            if inverted[home] and any(
-                one.id == key and one.outcome == "passed" for one in run.records
-            ):
-                return _OPPOSITE
-            if not inverted[home] and key not in passed:
-                return _NOT_ALWAYS
-    return ""
+@dataclass(frozen=True)
+class _Asking:
+    """Asks tests, as they are and the opposite.
+
+    Attributes:
+        homes: The function that a test runs, where it is written, by key.
+    """
+
+    backend: Backend
+    ready: Ready
+    work: Sequence[Change]
+    modules: Mapping[str, TestModule]
+    homes: Mapping[str, str]
+
+    @classmethod
+    async def of(
+        cls,
+        backend: Backend,
+        ready: Ready,
+        work: Sequence[Change],
+        recording: Recording,
+        keys: Sequence[str],
+    ) -> _Asking:
+        homes = {key: recording.home_of(function_of(key)) for key in keys}
+        files = frozenset(map(file_of, homes.values()))
+        modules = await asyncio.to_thread(modules_of, ready, ready.prepared.grading_tree, files)
+        return cls(backend, ready, work, modules, homes)
+
+    async def problem(self, size: int) -> str:
+        """What is wrong, if anything, where so many copies share a process."""
+        free = asyncio.Semaphore(workers())
+
+        async def asked(flags: Asked) -> str:
+            async with free:
+                return await self._asked(flags)
+
+        drawn = draws(list(dict.fromkeys(self.homes.values())), size)
+        return next(filter(None, await together(map(asked, drawn))), "")
+
+    async def _asked(self, flags: Asked) -> str:
+        sources = controls(self.modules, flags)
+        laying = laid({path: text.encode() for path, text in sources.items()}, self.ready)
+        inverted = dict(
+            copy for key, home in self.homes.items() for copy in copies(key, flags[home])
+        )
+        watch = Watch(tuple(inverted), brief=True)
+        run = await run_fresh(self.backend, self.ready, [*self.work, *laying], watch=watch)
+        return _problem(inverted, run)
+
+
+def _problem(inverted: Mapping[str, bool], run: SuiteRun) -> str:
+    """What is wrong, if anything: real ones pass once, inverted ones never."""
+    passes = Counter(one.id for one in run.records if one.outcome == "passed")
+    reports = Counter(one.id for one in run.records)
+    if any(passes[key] for key, opposite in inverted.items() if opposite):
+        return _OPPOSITE
+    real = (key for key, opposite in inverted.items() if not opposite)
+    return "" if all(passes[key] == reports[key] == 1 for key in real) else _NOT_ALWAYS

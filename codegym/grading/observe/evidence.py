@@ -45,7 +45,7 @@ def read_evidence(report: bytes) -> Evidence:
 
 def _fields(line: bytes) -> dict[str, Any]:
     try:
-        fields = json.loads(line, object_pairs_hook=_once)
+        fields = _DECODER.decode(line.decode())
     except (ValueError, RecursionError):
         return {}
     return fields if isinstance(fields, dict) else {}
@@ -55,6 +55,9 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object; one that has a key twice is none."""
     fields = dict(pairs)
     return fields if len(fields) == len(pairs) else {}
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_once)
 
 
 def _is_name(text: Any) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 from codegym.grading.observe.analysis import Analysis, Function
 from codegym.grading.observe.claims import method, raising
@@ -38,6 +39,11 @@ class Input:
     weight: float
     row: tuple[str, int] | None = None
     others: tuple[str, ...] = ()
+
+    @cached_property
+    def shape(self) -> str:
+        """The same for what is written alike."""
+        return ast.dump(self.node)
 
 
 class _Collector:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import textwrap
 from collections.abc import Iterable
+from functools import lru_cache
 
 from codegym.grading.observe.rewriting import NAME
 from codegym.grading.observe.tables import last_name
@@ -21,6 +22,7 @@ _KEPT = (ast.Pass, ast.Break, ast.Continue, ast.Global, ast.Nonlocal)
 _BLOCKS = (ast.For, ast.While, ast.If, ast.With)
 
 
+@lru_cache(maxsize=4096)  # tasks that share a pool ask for the same
 def insistent(text: str) -> str:
     """The source of a function, each statement in a block that goes on after what it raises.
 

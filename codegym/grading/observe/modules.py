@@ -14,7 +14,7 @@ from codegym.grading.observe.kinds import defined, reads
 from codegym.grading.observe.removal import Removal, remove
 from codegym.grading.observe.rewriting import IMPORT, NAME, Mode, invert, rewrite
 from codegym.grading.observe.sites import Sibling, Site
-from codegym.grading.observe.text import Edit, Source, apply, read
+from codegym.grading.observe.text import Edit, Source, Span, apply, read
 
 
 @dataclass(frozen=True)
@@ -99,17 +99,22 @@ class TestModule:
             if invert(self.analysis.source, part.node, self.analysis.names)
         )
 
-    def control(self, perturbed: Mapping[str, bool]) -> str:
-        """The source with, for each test that maps to True, its assertions inverted.
+    def control(self, asked: Mapping[str, Sequence[bool]]) -> str:
+        """The source with copies of tests that are as they are, or have their assertions inverted.
 
         Args:
-            perturbed: By test, as ``Site.test``. A test that maps to False, or is not named, stays.
+            asked: By test, as ``Site.test``: for each copy, whether it is inverted. Their names are
+                those of ``control_name``.
         """
         source = self.analysis.source
         edits: list[Edit] = []
         for part in self.tests():
-            if perturbed.get(part.name, False):
-                edits += invert(source, part.node, self.analysis.names)
+            opposite = invert(source, part.node, self.analysis.names)
+            for place, inverted in enumerate(asked.get(part.name, ())):
+                name = _renamed(source, part, control_name(part.node.name, place))
+                changes = [name, *(opposite if inverted else ())]
+                text = apply(source.data, changes, _whole(source, part)).decode()
+                edits.append(_appended(source, part, text))
         return apply(source.data, edits).decode()
 
     def copy_of(
@@ -129,12 +134,11 @@ class TestModule:
             observed: Sites that emit; None for all.
             mirrored: Where both sides come from code under test, they emit the other one.
         """
-        source, node = self.analysis.source, function.node
+        source = self.analysis.source
         spots = [spot for spot in self.analysis.spots if spot.function is function]
         if mirrored:
             spots = [spot.mirrored for spot in spots]
-        first = min([node.lineno, *(part.lineno for part in node.decorator_list)])
-        within = (source.starts[first - 1], source.span(node)[1])
+        within = _whole(source, function)
 
         def mode(spot: Spot) -> Mode:
             return "actual" if observed is None or spot.site.id in observed else "mute"
@@ -157,15 +161,12 @@ class TestModule:
         return (part for part in self.analysis.functions if part.is_test)
 
     def _added(self, sibling: Sibling, observed: frozenset[int], insisting: bool) -> Edit:
-        """Put a sibling at the end of the module, or of the class."""
         function = next(part for part in self.tests() if part.name == sibling.test)
-        source = self.analysis.source
         text = self.copy_of(
             function, sibling.name, sibling.edits, observed, mirrored=sibling.mirrored
         )
         text = insistent(text) if insisting else text
-        place = source.span(function.scope[-1])[1] if function.scope else len(source.data)
-        return place, place, f"\n\n{text}\n"
+        return _appended(self.analysis.source, function, text)
 
 
 def parse_module(path: str, source: bytes, packages: Collection[str]) -> TestModule | None:
@@ -205,6 +206,24 @@ def _module(path: str, parsed: Source, packages: Collection[str]) -> TestModule:
         remove(analysis, analysis.spots),
         remove(analysis, [spot.mirrored for spot in analysis.spots]) if mutual else None,
     )
+
+
+def control_name(function: str, place: int) -> str:
+    """What a control's copy of a test is called, by its place among them."""
+    return f"{function}_asked_{place}"
+
+
+def _whole(source: Source, function: Function) -> Span:
+    """From its first decorator to its end."""
+    node = function.node
+    first = min([node.lineno, *(part.lineno for part in node.decorator_list)])
+    return source.starts[first - 1], source.span(node)[1]
+
+
+def _appended(source: Source, function: Function, text: str) -> Edit:
+    """A copy of a function goes to the end of the module, or of the class."""
+    place = source.span(function.scope[-1])[1] if function.scope else len(source.data)
+    return place, place, f"\n\n{text}\n"
 
 
 def _renamed(source: Source, function: Function, name: str) -> Edit:

@@ -13,6 +13,7 @@ from random import Random
 from types import MappingProxyType
 from zlib import crc32
 
+from codegym.grading.fresh import together
 from codegym.grading.observe import choosing
 from codegym.grading.observe.aiming import Aim
 from codegym.grading.observe.choosing import Sight
@@ -25,12 +26,12 @@ from codegym.grading.observe.variants import Variant, fit, sibling_key, spread
 from codegym.grading.suites import Watch
 
 #: Functions share a pool, so many and with so many tests, if all of them are quick.
-_TOGETHER, _TOGETHER_TESTS, _QUICK_SEC = 12, 24, 0.02
+_TOGETHER, _TOGETHER_TESTS, _QUICK_SEC = 20, 40, 0.02
 #: A test that takes longer has no siblings.
 MOST_SEC = 0.5
 #: So many candidates of a function, more of one that asks more; and tests of them, and seconds.
 _CANDIDATES, _BY_QUESTION, _MOST_CANDIDATES = 60, 3, 90
-_MOST_TESTS, _MOST_TRYING_SEC = 480, 2.0
+_MOST_TESTS, _MOST_TRYING_SEC = 480, 3.3
 _JOINED = 10
 #: A candidate may take so many times what its original takes, and so long at least: other inputs
 #: can make code run on without end. All of them together have their time. A machine that is busy
@@ -155,15 +156,19 @@ class _Maker:
         self._solved, self._recording, self._aims = solved, recording, aims
         tests = originals(recording)
         self._tests = {name: tests[name] for name in functions}
+        known = recording.tests.values()
+        quick = choosing.quick({test.key: test.seconds for test in known})
+        self._quick = [test for test in known if test.key in quick]
 
     async def variants(self) -> Variants:
         """Draw, try, join, try again, choose, and see that the chosen disturb nothing."""
         drawn = self._drawn()
         if not drawn:
             return {}
-        first = await self._tried(drawn, _ALONE[0], {})
+        runs = await together(self._run(drawn, _ALONE[0]) for _ in range(2))
+        first = self._fits(drawn, runs[0], {})
         same = {name: [one.sibling for one in found] for name, found in first.items()}
-        again = await self._tried(same, _ALONE[0], first) if same else {}
+        again = self._fits(same, runs[1], first)
         # In the same process but for chance: with a function that is left to it, others of its
         # siblings would agree by chance, however often they are tried.
         first = {name: found for name, found in first.items() if again.get(name) == found}
@@ -171,7 +176,7 @@ class _Maker:
             name: [*(one.sibling for one in found), *self._joined(name, found)]
             for name, found in first.items()
         }
-        second = await self._tried(both, _ALONE[1], first) if both else {}
+        second = self._fits(both, await self._run(both, _ALONE[1]), first) if both else {}
         chosen: Variants = {
             name: spread(
                 found,
@@ -181,9 +186,7 @@ class _Maker:
             )
             for name, found in second.items()
         }
-        for seed in _AMONG_ALL:
-            chosen = await self._harmless({n: c for n, c in chosen.items() if c}, seed)
-        return chosen
+        return await self._harmless({name: found for name, found in chosen.items() if found})
 
     def _joined(self, name: str, found: Sequence[Variant]) -> list[Sibling]:
         parts = [one.sibling for one in found]
@@ -227,9 +230,11 @@ class _Maker:
                 break
         return found
 
-    async def _tried(self, drawn: Siblings, seed: int, before: Variants) -> Variants:
+    async def _run(self, drawn: Siblings, seed: int) -> Sight:
+        return await tried(self._solved, self._recording, drawn, seed)
+
+    def _fits(self, drawn: Siblings, run: Sight, before: Variants) -> Variants:
         """Those that are fit, and see what they saw before."""
-        run = await tried(self._solved, self._recording, drawn, seed)
         found = {}
         for name, each in drawn.items():
             sites = self._recording.all_sites
@@ -243,24 +248,15 @@ class _Maker:
         tests = [test for test in self._tests[name] if sibling.differs(test.key)]
         return fit(sibling, tests, self._recording.all_sites, run)
 
-    async def _harmless(self, chosen: Variants, seed: int) -> Variants:
+    async def _harmless(self, chosen: Variants) -> Variants:
         """Those that see the same among all tests, of functions whose siblings disturb none."""
         if not chosen:
             return {}
-        known = self._recording.tests.values()
-        quick = choosing.quick({test.key: test.seconds for test in known})
-        tests = [test for test in known if test.key in quick]
-        keys = tuple(test.key for found in chosen.values() for one in found for test in one.tests)
-        everything = (*(test.key for test in tests), *keys)
-        # Half of them as in a grade, to the letter: with pytest's own rewriting of what asserts.
-        watch = Watch(everything, limited=keys, hash_seed=seed, brief=seed == _AMONG_ALL[0])
-        added = {name: [one.sibling for one in found] for name, found in chosen.items()}
-        sites = self._recording.all_sites
         for _ in range(2):  # what fails now and then, on a busy machine, is not their doing
-            (run,) = await self._solved.look(self._sources(added), [watch])
-            if not choosing.failing(tests, self._recording.sites_of, [run]):
+            runs = await together(self._among_all(chosen, seed) for seed in _AMONG_ALL)
+            if not choosing.failing(self._quick, self._recording.sites_of, runs):
                 return {
-                    name: [held for one in found if (held := one.holding(sites, run)) is not None]
+                    name: [held for one in found if (held := self._holding(one, runs))]
                     for name, found in chosen.items()
                 }
         names = list(chosen)
@@ -268,10 +264,24 @@ class _Maker:
         if half == 0:
             return {}
         parts = [
-            await self._harmless({n: chosen[n] for n in part}, seed)
+            await self._harmless({n: chosen[n] for n in part})
             for part in (names[:half], names[half:])
         ]
         return {**parts[0], **parts[1]}
+
+    async def _among_all(self, chosen: Variants, seed: int) -> Sight:
+        keys = tuple(test.key for found in chosen.values() for one in found for test in one.tests)
+        everything = (*(test.key for test in self._quick), *keys)
+        # Half of them as in a grade, to the letter: with pytest's own rewriting of what asserts.
+        watch = Watch(everything, limited=keys, hash_seed=seed, brief=seed == _AMONG_ALL[0])
+        added = {name: [one.sibling for one in found] for name, found in chosen.items()}
+        (run,) = await self._solved.look(self._sources(added), [watch])
+        return run
+
+    def _holding(self, one: Variant | None, runs: Sequence[Sight]) -> Variant | None:
+        for run in runs:
+            one = one and one.holding(self._recording.all_sites, run)
+        return one
 
     def _sources(self, added: Siblings) -> dict[str, str]:
         return sources_with(self._solved.modules, self._recording, added)

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from codegym.grading.grader import grade as graded
-from codegym.grading.observe.controls import EACH_WAY, draws
+from codegym.grading.observe.controls import EACH_WAY, TOGETHER, copies, draws
 from codegym.types import Change, Manifest
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -24,11 +24,15 @@ def _forged(cls, item, call):
 TestReport.from_item_and_call = classmethod(_forged)
 """
 
+#: Joined to an assertion: it does not hold a second time in one process.
+ONLY_ONCE = " and not vars(median).update(n=vars(median).get('n', 0) + 1) and median.n < 2"
 
-async def loosely_tested(range_):
+
+async def loosely_tested(range_, besides=""):
     """The task, with a failing test that only compares by order."""
     task = range_.task
-    loose = task.test_patch.replace("median([4, 1, 2, 3]) == 2.5", "median([4, 1, 2, 3]) < 2.6")
+    exact, loose = "median([4, 1, 2, 3]) == 2.5", "median([4, 1, 2, 3]) < 2.6" + besides
+    loose = task.test_patch.replace(exact, loose)
     task = replace(task, instance_id="tiny-loose", test_patch=loose)
     return await range_.setting.ready(task, range_.environment)
 
@@ -54,9 +58,24 @@ async def test_a_report_that_always_says_passed_says_so_too_often(range_):
     assert "asked the opposite" in grade.text
 
 
-async def test_each_function_is_asked_both_ways_as_often(range_):
-    drawn = draws(["a", "b"])
-    assert len(drawn) == 2 * EACH_WAY
+async def test_copies_that_disturb_each_other_have_processes_of_their_own(range_):
+    ready = await loosely_tested(range_, ONLY_ONCE)
+    grade = await range_.setting.grade(ready, range_.gold)
+    assert (grade.score, grade.assurance) == (1.0, "controls"), grade.text
+
+
+@pytest.mark.parametrize("size", [1, TOGETHER])
+async def test_each_function_is_asked_both_ways_as_often(range_, size):
+    drawn = draws(["a", "b"], size)
+    assert {len(one[name]) for one in drawn for name in one} == {size}
     for name in ("a", "b"):
-        assert Counter(one[name] for one in drawn) == {True: EACH_WAY, False: EACH_WAY}
-    assert len({tuple(one["a"] for one in draws(["a"])) for _ in range(8)}) > 1
+        flags = [flag for one in drawn for flag in one[name]]
+        assert Counter(flags) == {True: EACH_WAY, False: EACH_WAY}
+    assert len({tuple(draws(["a"], size)[0]["a"]) for _ in range(64)}) > 1
+
+
+async def test_copies_are_named_like_what_they_are_copies_of(range_):
+    assert dict(copies("t.py::A::test_x{a=1}", [True, False])) == {
+        "t.py::A::test_x_asked_0{a=1}": True,
+        "t.py::A::test_x_asked_1{a=1}": False,
+    }

@@ -8,7 +8,7 @@ import re
 import pytest
 from rewritten import module, run, shipped, sides
 
-from codegym.grading.observe.modules import parse_module
+from codegym.grading.observe.modules import control_name, parse_module
 
 HEAD = "import pytest, unittest\nfrom code_under_test import *\n".replace(
     "*", "Box, Odd, double, half, parse, fill, LIMIT"
@@ -380,12 +380,10 @@ def test_controls_pass_as_they_are_and_fail_inverted(tmp_path):
     made = module(SUITE)
     names = {"test_both", "test_order", "test_raises", "TestUnit::test_all", "test_loop"}
     assert names <= made.controllable
-    real = made.control(dict.fromkeys(names, False))
-    inverted = made.control(dict.fromkeys(names, True))
-    outcomes, _ = run({"test_real.py": real, "test_inverted.py": inverted}, tmp_path)
-    assert {outcomes["test_real.py"][name] for name in names} == {"PASSED"}
-    assert {outcomes["test_inverted.py"][name] for name in names} == {"FAILED"}
-    rest = outcomes["test_real.py"].keys() - names
-    assert {n: outcomes["test_real.py"][n] for n in rest} == {
-        n: outcomes["test_inverted.py"][n] for n in rest
-    }
+    source = made.control(dict.fromkeys(names, (True, False, True)))
+    outcomes = run({"test_suite.py": source}, tmp_path)[0]["test_suite.py"]
+    for place, outcome in enumerate(("FAILED", "PASSED", "FAILED")):
+        assert {outcomes[control_name(name, place)] for name in names} == {outcome}
+    plain = run({"test_suite.py": made.control({})}, tmp_path)[0]["test_suite.py"]
+    assert {name: outcomes[name] for name in plain} == plain
+    assert len(outcomes) == len(plain) + 3 * len(names)

@@ -17,6 +17,7 @@ used; with ``compile`` it is reported. With ``work``, ``fork_mutants`` says what
 from __future__ import annotations
 
 import builtins
+import gc
 import importlib.util
 import json
 import os
@@ -107,6 +108,11 @@ class Reporter:
         self._send(
             self._name(nodeid), self._worst or "error", _clock() - self._started, self._message
         )
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_unconfigure(self) -> None:
+        """All is reported: what pytest would still collect as garbage, it need not look for."""
+        gc.freeze()
 
     def _name(self, nodeid: str) -> str:
         return nodeid if self._names is None else self._names.get(nodeid, nodeid)
