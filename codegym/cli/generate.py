@@ -109,10 +109,13 @@ def generate(
     if not result.tasks:
         raise UsageError(f"no edit of {home.name} becomes a task: {_funnel(result)}")
     pack = mutation.pack(folder, home, result)
+    held = len(mutation.tasks_in(folder, home))
     if json:
-        print_json(_as_json(result, pack, folder) | {"environment": home.name, "statements": told})
+        figures = _as_json(result, pack, folder, held)
+        print_json(figures | {"environment": home.name, "statements": told})
     else:
-        _print(result, count, pack, folder)
+        _print(result, count)
+        _print_pack(pack, folder, held)
         if told:
             said = ", ".join(f"{count} {what}" for what, count in told.items())
             console().print(f"statements by {safe(statements)}: {said}", soft_wrap=True)
@@ -135,7 +138,7 @@ async def _make(
     return replace(made, tasks=told.tasks), told.counts
 
 
-def _as_json(result: Generated, pack: PackInfo, folder: Path) -> dict[str, Any]:
+def _as_json(result: Generated, pack: PackInfo, folder: Path, held: int) -> dict[str, Any]:
     return {
         "candidates": result.candidates,
         "covered": result.covered,
@@ -154,7 +157,7 @@ def _as_json(result: Generated, pack: PackInfo, folder: Path) -> dict[str, Any]:
         "confirmed": result.confirmed.held,
         "confirmed_per_minute": _rate(result.confirmed.held, result.confirmed.seconds),
         "tasks": [task.instance_id for task in result.tasks],
-        "pack": {"name": pack.name, "version": pack.version, "folder": folder},
+        "pack": {"name": pack.name, "version": pack.version, "folder": folder, "tasks": held},
         "seconds": result.seconds,
     }
 
@@ -164,7 +167,7 @@ def _rate(count: int, seconds: float) -> float | None:
     return 60 * count / seconds if count else None
 
 
-def _print(result: Generated, wanted: int, pack: PackInfo, folder: Path) -> None:
+def _print(result: Generated, wanted: int) -> None:
     from codegym.mutation import REASONS
 
     out = console()
@@ -177,17 +180,22 @@ def _print(result: Generated, wanted: int, pack: PackInfo, folder: Path) -> None
         said = f"{len(result.unread):>6}  files not edited, as {result.unread[0]}: the grammar "
         said += "understands them in part only"
         out.print(safe(said), style="yellow", soft_wrap=True)
+    ran = result.fast.looked or result.fast.cold or result.confirmed.tried
     out.print(
         f"{counted(len(result.tasks), 'task')} of {counted(result.candidates, 'edit')}, "
         f"{result.covered} of them worth running ({result.found} in all), in "
-        f"{result.seconds:.0f} s",
+        f"{result.seconds:.0f} s{'' if ran else ': what they do was known'}",
         soft_wrap=True,
     )
     if len(result.tasks) < wanted:
         said = f"fewer than the {wanted} that were asked for: nothing more was found to try"
         out.print(said, style="yellow")
     _print_stages(result)
-    out.print(safe(f"version {pack.version} of the pack {pack.name}, in {folder}"), soft_wrap=True)
+
+
+def _print_pack(pack: PackInfo, folder: Path, held: int) -> None:
+    out, named = console(), f"version {pack.version} of the pack {pack.name}"
+    out.print(safe(f"{named}, {counted(held, 'task')} in {folder}"), soft_wrap=True)
     out.print(f"codegym tasks list --tasks {pack.name}", style="dim", soft_wrap=True)
 
 

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
 from codegym.curriculum.calibration import calibrate
-from codegym.curriculum.difficulty import Difficulty
+from codegym.curriculum.features import WEIGHTS, Floats, vector
 from codegym.curriculum.outcomes import Outcome
 from codegym.curriculum.ratings import Tries
 from codegym.types import Task
+
+#: Spread, in logits, of policies' skills, and of features' weights around where learning starts.
+_SKILLS: Final = 3.0
+_WEIGHTS: Final = 1.0
+_ROUNDS: Final = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +42,13 @@ def unseen(
 ) -> Unseen:
     """Predict each fold of tasks from the others; faults of one function are in one fold.
 
+    All policies' tries are fitted at once, as what makes a task hard is the same for all.
+
     Args:
         tasks: All that were tried.
         tries: By task: policy to how many episodes were solved, and how many there were.
         folds: Into so many parts are tasks divided, >= 2.
-        seed: Draws the folds, and the order of what is observed.
+        seed: Draws the folds.
     """
     rng = np.random.default_rng(seed)
     functions = sorted({_function(task) for task in tasks})
@@ -48,22 +56,56 @@ def unseen(
     policies = sorted({policy for each in tries.values() for policy in each})
     told: list[Outcome] = []
     plain: list[Outcome] = []
-    for policy in policies:
-        for out in range(folds):
-            seen = [t for t in tasks if fold[_function(t)] != out]
-            new = [t for t in tasks if fold[_function(t)] == out]
+    for out in range(folds):
+        seen = [t for t in tasks if fold[_function(t)] != out]
+        new = [t for t in tasks if fold[_function(t)] == out]
+        chances = _predicted(seen, new, tries, policies)
+        for policy, chance in zip(policies, chances.T, strict=True):
             known = [one for task in seen for one in _outcomes(task, tries, policy)]
-            model = Difficulty()
-            model.know(tasks)
-            for place in rng.permutation(len(known)):
-                model.observe(known[place])
             rate = sum(o.solved for o in known) / max(sum(o.episodes for o in known), 1)
-            prior = model.prior(model.rows(new)) if new else ()
-            for task, chance in zip(new, prior, strict=True):
-                told += _outcomes(task, tries, policy, float(chance))
+            for task, expected in zip(new, chance, strict=True):
+                told += _outcomes(task, tries, policy, float(expected))
                 plain += _outcomes(task, tries, policy, rate)
     within = {p: calibrate(o for o in told if o.policy == p).auc for p in policies}
     return Unseen(len(told), calibrate(told).auc, calibrate(plain).auc, within)
+
+
+def _predicted(
+    seen: Sequence[Task], new: Sequence[Task], tries: Mapping[str, Tries], policies: Sequence[str]
+) -> Floats:
+    """Each policy's chance on tasks that are new to all, shape ``(new, policies)``."""
+    pairs = [
+        (row, place, *tries.get(task.instance_id, {}).get(policy, (0, 0)))
+        for row, task in enumerate(seen)
+        for place, policy in enumerate(policies)
+    ]
+    rows, places, solved, episodes = np.array(pairs, np.int64).reshape(-1, 4).T
+    design = np.hstack([np.eye(len(policies))[places], -_features(seen)[rows]])
+    start = np.concatenate([np.zeros(len(policies)), WEIGHTS])
+    spread = np.concatenate([np.full(len(policies), _SKILLS), np.full(len(WEIGHTS), _WEIGHTS)])
+    found = _fit(design, solved.astype(float), episodes.astype(float), start, spread)
+    skills, weights = found[: len(policies)], found[len(policies) :]
+    return _sigmoid(skills[None, :] - (_features(new) @ weights)[:, None])
+
+
+def _fit(design: Floats, solved: Floats, episodes: Floats, start: Floats, spread: Floats) -> Floats:
+    """The posterior's mode of a logistic regression around ``start``, by Newton's method."""
+    at, pull = start.copy(), spread**-2.0
+    for _ in range(_ROUNDS):
+        chance = _sigmoid(design @ at)
+        slope = design.T @ (solved - episodes * chance) - pull * (at - start)
+        curvature = (design.T * (episodes * chance * (1.0 - chance))) @ design + np.diag(pull)
+        at = at + np.clip(np.linalg.solve(curvature, slope), -2.0, 2.0)
+    return at
+
+
+def _features(tasks: Sequence[Task]) -> Floats:
+    return np.array([vector(task) for task in tasks]).reshape(-1, len(WEIGHTS))
+
+
+def _sigmoid(logits: Floats) -> Floats:
+    chance: Floats = 0.5 * (1.0 + np.tanh(0.5 * logits))
+    return chance
 
 
 def _outcomes(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 from codegym.errors import UsageError
@@ -56,10 +56,20 @@ def tasks_in(folder: Path, environment: Environment) -> list[Task]:
 def pack(folder: Path, environment: Environment, generated: Generated) -> PackInfo:
     """Add tasks to a pack, as its next version; those that it holds stay.
 
+    What others added meanwhile counts: no task is there twice, and no two have one effect.
+
     Raises:
         UsageError: The folder cannot be written to.
         DataError: A task is wrong.
     """
-    held = {task.instance_id for task in tasks_in(folder, environment)}
-    new: Sequence[Task] = [task for task in generated.tasks if task.instance_id not in held]
-    return rewrite_pack(environment, new, folder=folder, operators=generated.operators)
+
+    def new() -> Iterator[Task]:
+        """Asked for while the pack is written, when nobody else may."""
+        held = tasks_in(folder, environment)
+        ids = {task.instance_id for task in held}
+        effects = {task.provenance.get("effect") for task in held} - {None}
+        for task in generated.tasks:
+            if task.instance_id not in ids and task.provenance.get("effect") not in effects:
+                yield task
+
+    return rewrite_pack(environment, new(), folder=folder, operators=generated.operators)

@@ -258,6 +258,16 @@ async def test_packs(setting, tiny, faults, tmp_path, monkeypatch):
     assert read_info(elsewhere).version == 1
 
 
+async def test_two_that_wrote_one_pack_at_once_add_no_effect_twice(tiny, faults, tmp_path):
+    first, *others = faults.tasks
+    same = replace(first, instance_id="tiny-by-another")
+    by_another = replace(faults, tasks=(same, *others))
+    folder = tmp_path / "mine"
+    pack(folder, tiny, by_another)
+    assert pack(folder, tiny, faults).version == 1
+    assert tasks_in(folder, tiny) == [same, *others]
+
+
 async def test_a_folder_that_can_be_no_pack_is_told_before_anything_runs(tiny, tmp_path):
     assert place_for(tiny, tmp_path / "new" / "mine-2") == tmp_path / "new" / "mine-2"
     for name in ("Mine", "my tasks", "x" * 80):

@@ -109,11 +109,6 @@ class Reporter:
             self._name(nodeid), self._worst or "error", _clock() - self._started, self._message
         )
 
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_unconfigure(self) -> None:
-        """All is reported: what pytest would still collect as garbage, it need not look for."""
-        gc.freeze()
-
     def _name(self, nodeid: str) -> str:
         return nodeid if self._names is None else self._names.get(nodeid, nodeid)
 
@@ -176,6 +171,15 @@ class Limiter:
         if self._armed and not starved:
             self._late = True
             raise pytest.fail.Exception("it took too long", pytrace=False)
+
+
+class Ending:
+    """A pytest plug-in: all is reported, so pytest need not look for garbage five times."""
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_unconfigure(self) -> None:
+        """Leave nothing to look at."""
+        gc.freeze()
 
 
 def key_of(item: pytest.Item) -> str:
@@ -265,7 +269,7 @@ def load_observer() -> list[ModuleType]:
 def _plugins(request: dict[str, Any]) -> list[object]:
     """What reports, observes and records."""
     channel, keys, deselect = request["channel"], request.get("keys"), request["deselect"]
-    plugins: list[object] = []
+    plugins: list[object] = [Ending()]
     if "changed" in request:
         load("keep_bytecode").use(request["root"], request["changed"])
     if request.get("compile"):
