@@ -109,13 +109,14 @@ def generate(
     if not result.tasks:
         raise UsageError(f"no edit of {home.name} becomes a task: {_funnel(result)}")
     pack = mutation.pack(folder, home, result)
-    held = len(mutation.tasks_in(folder, home))
+    held = {task.instance_id for task in mutation.tasks_in(folder, home)}
+    result = replace(result, tasks=tuple(t for t in result.tasks if t.instance_id in held))
     if json:
-        figures = _as_json(result, pack, folder, held)
+        figures = _as_json(result, pack, folder, len(held))
         print_json(figures | {"environment": home.name, "statements": told})
     else:
         _print(result, count)
-        _print_pack(pack, folder, held)
+        _print_pack(pack, folder, len(held))
         if told:
             said = ", ".join(f"{count} {what}" for what, count in told.items())
             console().print(f"statements by {safe(statements)}: {said}", soft_wrap=True)

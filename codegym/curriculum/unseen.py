@@ -17,7 +17,8 @@ from codegym.types import Task
 #: Spread, in logits, of policies' skills, and of features' weights around where learning starts.
 _SKILLS: Final = 3.0
 _WEIGHTS: Final = 1.0
-_ROUNDS: Final = 30
+_ROUNDS: Final = 100
+_NEAR: Final = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +90,24 @@ def _predicted(
 
 
 def _fit(design: Floats, solved: Floats, episodes: Floats, start: Floats, spread: Floats) -> Floats:
-    """The posterior's mode of a logistic regression around ``start``, by Newton's method."""
+    """The posterior's mode of a logistic regression around ``start``, by damped Newton steps."""
     at, pull = start.copy(), spread**-2.0
+
+    def loss(where: Floats) -> float:
+        logits = design @ where
+        told = episodes @ np.logaddexp(0.0, logits) - solved @ logits
+        return float(told + 0.5 * pull @ (where - start) ** 2)
+
     for _ in range(_ROUNDS):
         chance = _sigmoid(design @ at)
         slope = design.T @ (solved - episodes * chance) - pull * (at - start)
         curvature = (design.T * (episodes * chance * (1.0 - chance))) @ design + np.diag(pull)
-        at = at + np.clip(np.linalg.solve(curvature, slope), -2.0, 2.0)
+        step = np.linalg.solve(curvature, slope)
+        while loss(at + step) > loss(at) and np.abs(step).max() > _NEAR:
+            step = step / 2.0
+        at = at + step
+        if np.abs(step).max() <= _NEAR:
+            break
     return at
 
 

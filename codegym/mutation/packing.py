@@ -8,6 +8,7 @@ from pathlib import Path
 from codegym.errors import UsageError
 from codegym.mutation.generate import Generated
 from codegym.tasks import Environment, PackInfo, is_pack, read_info, read_rows
+from codegym.tasks.knobs import Knobs
 from codegym.tasks.pack import ROWS
 from codegym.tasks.rewriting import require_pack_name, require_writable, rewrite_pack
 from codegym.types import Task
@@ -56,7 +57,8 @@ def tasks_in(folder: Path, environment: Environment) -> list[Task]:
 def pack(folder: Path, environment: Environment, generated: Generated) -> PackInfo:
     """Add tasks to a pack, as its next version; those that it holds stay.
 
-    What others added meanwhile counts: no task is there twice, and no two have one effect.
+    What others added meanwhile counts: no task is there twice, and no two have one effect, but
+    where a knob was turned.
 
     Raises:
         UsageError: The folder cannot be written to.
@@ -67,9 +69,15 @@ def pack(folder: Path, environment: Environment, generated: Generated) -> PackIn
         """Asked for while the pack is written, when nobody else may."""
         held = tasks_in(folder, environment)
         ids = {task.instance_id for task in held}
-        effects = {task.provenance.get("effect") for task in held} - {None}
+        known = {effect for task in held if (effect := _effect(task))}
         for task in generated.tasks:
-            if task.instance_id not in ids and task.provenance.get("effect") not in effects:
+            if task.instance_id not in ids and _effect(task) not in known:
                 yield task
 
     return rewrite_pack(environment, new(), folder=folder, operators=generated.operators)
+
+
+def _effect(task: Task) -> tuple[object, Knobs] | None:
+    """What a mutant does, and how it is presented."""
+    effect = task.provenance.get("effect")
+    return None if effect is None else (effect, Knobs.of(task))

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 from pools import make_task
 
-from codegym.curriculum.unseen import unseen
+from codegym.curriculum.unseen import _fit, unseen
 
 
 def made(count, functions):
@@ -50,6 +50,16 @@ def test_a_folds_outcomes_have_no_part_in_what_is_predicted_of_it():
     }
     same = [replace(task, features={"files": 1}) for task in TASKS]
     assert unseen(same, tries).within["one"] < 0.6
+
+
+def test_the_fit_ends_at_the_mode_however_far_it_begins():
+    rng = np.random.default_rng(2)
+    design = np.hstack([np.eye(3)[rng.integers(0, 3, 200)], -rng.uniform(0, 3, (200, 4))])
+    episodes, start, spread = np.full(200, 2.0), np.array([0.0] * 3 + [3.0] * 4), np.ones(7)
+    solved = rng.binomial(2, 0.5, 200).astype(float)
+    at = _fit(design, solved, episodes, start, spread)
+    slope = design.T @ (solved - episodes / (1 + np.exp(-design @ at))) - (at - start)
+    assert np.abs(slope).max() < 1e-6
 
 
 def test_where_all_or_none_are_solved_there_is_nothing_to_tell():

@@ -266,6 +266,8 @@ async def test_two_that_wrote_one_pack_at_once_add_no_effect_twice(tiny, faults,
     pack(folder, tiny, by_another)
     assert pack(folder, tiny, faults).version == 1
     assert tasks_in(folder, tiny) == [same, *others]
+    turned = replace(first, instance_id="tiny-turned", features={**first.features, "max_steps": 9})
+    assert pack(folder, tiny, replace(faults, tasks=(turned,))).version == 2  # by a knob: another
 
 
 async def test_a_folder_that_can_be_no_pack_is_told_before_anything_runs(tiny, tmp_path):

@@ -17,7 +17,8 @@ from zlib import crc32
 from codegym.grading.fresh import together
 from codegym.grading.observe.aiming import aim
 from codegym.grading.observe.choosing import Sight
-from codegym.grading.observe.controls import TOGETHER, controls, copies, needs_controls
+from codegym.grading.observe.controls import SIZES, controls, copies, needs_controls, turns
+from codegym.grading.observe.modules import Control
 from codegym.grading.observe.pooling import (
     MOST_SEC,
     Variants,
@@ -92,8 +93,12 @@ async def _aimed(
 
 async def _controlled(
     solved: Subject, recording: Recording, functions: Sequence[str]
-) -> frozenset[str]:
-    """Node ids of tests that need controls and, on the solved tree, do as they should."""
+) -> dict[str, int]:
+    """Tests that need controls and, on the solved tree, do as they should: by node id.
+
+    Returns:
+        How many copies may share a process.
+    """
     wanted = {
         test.key: node
         for node, test in recording.tests.items()
@@ -101,25 +106,27 @@ async def _controlled(
         and needs_controls(recording, node, hidden=True)
         and _controllable(solved, recording.home_of(function_of(test.key)))
     }
-    homes = {key: recording.home_of(function_of(key)) for key in wanted}
-    good: set[str] = set()
-    for size in (TOGETHER, 1):  # copies in one process may disturb each other
-        left = {key: home for key, home in homes.items() if key not in good}
-        turns = [[first ^ bool(place % 2) for place in range(size)] for first in (False, True)]
-        found = await together(_answering(solved, left, flags) for flags in turns)
-        good |= set.intersection(*found)
-    return frozenset(wanted[key] for key in good)
+    found: dict[str, int] = {}
+    for size in SIZES:
+        left = [key for key, node in wanted.items() if node not in found]
+        looks = (_answering(solved, recording, left, kinds) for kinds in turns(size))
+        good = set.intersection(*await together(looks))
+        found |= {wanted[key]: size for key in good}
+    return found
 
 
-async def _answering(solved: Subject, homes: Mapping[str, str], flags: Sequence[bool]) -> set[str]:
-    """Keys of the tests of which copies pass as they are, and fail inverted."""
-    if not homes:
+async def _answering(
+    solved: Subject, recording: Recording, keys: Sequence[str], kinds: Sequence[Control]
+) -> set[str]:
+    """Keys of the tests of which copies pass as they are, and fail otherwise."""
+    if not keys:
         return set()
-    every = {key: dict(copies(key, flags)) for key in homes}
-    sources = controls(solved.modules, dict.fromkeys(homes.values(), flags))
+    every = {key: dict(copies(key, kinds)) for key in keys}
+    homes = (recording.home_of(function_of(key)) for key in keys)
+    sources = controls(solved.modules, dict.fromkeys(homes, kinds))
     watch = Watch(tuple(copy for each in every.values() for copy in each), brief=True)
     (look,) = await solved.look(sources, [watch])
-    right = {True: look.failed, False: look.passed}
+    right = {"real": look.passed, "opposite": look.failed, "failing": look.failed}
     return {key for key, each in every.items() if all(one in right[each[one]] for one in each)}
 
 

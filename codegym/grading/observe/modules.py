@@ -6,7 +6,8 @@ import ast
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from typing import Literal
 
 from codegym.grading.observe.analysis import Analysis, Function, Spot
 from codegym.grading.observe.insisting import insistent
@@ -15,6 +16,9 @@ from codegym.grading.observe.removal import Removal, remove
 from codegym.grading.observe.rewriting import IMPORT, NAME, Mode, invert, rewrite
 from codegym.grading.observe.sites import Sibling, Site
 from codegym.grading.observe.text import Edit, Source, Span, apply, read
+
+#: What a test of a control is: as it is, with its assertions inverted, or one that fails at once.
+Control = Literal["real", "opposite", "failing"]
 
 
 @dataclass(frozen=True)
@@ -90,7 +94,7 @@ class TestModule:
         """Those of the sites whose expected side is wholly gone from ``shipped(observed)``."""
         return _sealed(self.analysis, frozenset(observed))
 
-    @property
+    @cached_property
     def controllable(self) -> frozenset[str]:
         """Tests (as ``Site.test``) that ``control`` can perturb."""
         return frozenset(
@@ -99,22 +103,28 @@ class TestModule:
             if invert(self.analysis.source, part.node, self.analysis.names)
         )
 
-    def control(self, asked: Mapping[str, Sequence[bool]]) -> str:
-        """The source with copies of tests that are as they are, or have their assertions inverted.
+    def control(self, asked: Mapping[str, Sequence[Control]]) -> str:
+        """The source with tests of which some copies ask the opposite, and some fail in any case.
 
         Args:
-            asked: By test, as ``Site.test``: for each copy, whether it is inverted. Their names are
-                those of ``control_name``.
+            asked: By test, as ``Site.test``: what it becomes itself, and then each of its copies,
+                whose names are those of ``control_name``.
         """
-        source = self.analysis.source
-        edits: list[Edit] = []
+        source, edits = self.analysis.source, list[Edit]()
         for part in self.tests():
-            opposite = invert(source, part.node, self.analysis.names)
-            for place, inverted in enumerate(asked.get(part.name, ())):
+            if not (kinds := asked.get(part.name)):
+                continue
+            changes: dict[Control, list[Edit]] = {
+                "real": [],
+                "opposite": invert(source, part.node, self.analysis.names),
+                "failing": [_failing(source, part)],
+            }
+            edits += changes[kinds[0]]
+            for place, kind in enumerate(kinds[1:], 1):
                 name = _renamed(source, part, control_name(part.node.name, place))
-                changes = [name, *(opposite if inverted else ())]
-                text = apply(source.data, changes, _whole(source, part)).decode()
-                edits.append(_appended(source, part, text))
+                text = apply(source.data, [name, *changes[kind]], _whole(source, part)).decode()
+                end = source.span(part.node)[1]
+                edits.append((end, end, f"\n\n{text}\n"))
         return apply(source.data, edits).decode()
 
     def copy_of(
@@ -161,12 +171,15 @@ class TestModule:
         return (part for part in self.analysis.functions if part.is_test)
 
     def _added(self, sibling: Sibling, observed: frozenset[int], insisting: bool) -> Edit:
+        """Put a sibling at the end of the module, or of the class."""
         function = next(part for part in self.tests() if part.name == sibling.test)
         text = self.copy_of(
             function, sibling.name, sibling.edits, observed, mirrored=sibling.mirrored
         )
         text = insistent(text) if insisting else text
-        return _appended(self.analysis.source, function, text)
+        source = self.analysis.source
+        place = source.span(function.scope[-1])[1] if function.scope else len(source.data)
+        return place, place, f"\n\n{text}\n"
 
 
 def parse_module(path: str, source: bytes, packages: Collection[str]) -> TestModule | None:
@@ -220,10 +233,17 @@ def _whole(source: Source, function: Function) -> Span:
     return source.starts[first - 1], source.span(node)[1]
 
 
-def _appended(source: Source, function: Function, text: str) -> Edit:
-    """A copy of a function goes to the end of the module, or of the class."""
-    place = source.span(function.scope[-1])[1] if function.scope else len(source.data)
-    return place, place, f"\n\n{text}\n"
+def _failing(source: Source, function: Function) -> Edit:
+    """A test fails before anything else."""
+    first = function.node.body[0]
+    decorators = getattr(first, "decorator_list", ())
+    line = source.starts[min([first.lineno, *(part.lineno for part in decorators)]) - 1]
+    lead = source.data[line : source.span(first)[0]]
+    if lead.strip() and not decorators:  # all on one line
+        start = line + len(lead)
+        return start, start, "raise AssertionError; "
+    indent = lead[: len(lead) - len(lead.lstrip())].decode()
+    return line, line, f"{indent}raise AssertionError\n"
 
 
 def _renamed(source: Source, function: Function, name: str) -> Edit:

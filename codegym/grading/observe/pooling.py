@@ -252,11 +252,16 @@ class _Maker:
         """Those that see the same among all tests, of functions whose siblings disturb none."""
         if not chosen:
             return {}
+        good: list[Sight] = []
+        left: Sequence[int] = _AMONG_ALL
         for _ in range(2):  # what fails now and then, on a busy machine, is not their doing
-            runs = await together(self._among_all(chosen, seed) for seed in _AMONG_ALL)
-            if not choosing.failing(self._quick, self._recording.sites_of, runs):
+            runs = await together(self._among_all(chosen, seed) for seed in left)
+            bad = [choosing.failing(self._quick, self._recording.sites_of, [run]) for run in runs]
+            good += [run for run, failed in zip(runs, bad, strict=True) if not failed]
+            left = [seed for seed, failed in zip(left, bad, strict=True) if failed]
+            if not left:
                 return {
-                    name: [held for one in found if (held := self._holding(one, runs))]
+                    name: [held for one in found if (held := self._holding(one, good))]
                     for name, found in chosen.items()
                 }
         names = list(chosen)

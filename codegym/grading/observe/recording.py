@@ -60,7 +60,8 @@ class Recording:
         familiar: Those of them whose variants are answered as the shown tests are, where it counts.
         blind: Node ids of failing tests that unsolved code gives all that is observed in: they fail
             by an assertion that stays in the process.
-        controlled: Node ids of tests that pass as they are, and fail where they ask the opposite.
+        controlled: Tests that pass as they are, and fail where they ask the opposite: by node id,
+            how many copies may share a process.
         notes: What could not be done, for a person.
     """
 
@@ -71,7 +72,7 @@ class Recording:
     siblings: Mapping[str, tuple[tuple[TestRecord, ...], ...]] = field(default_factory=dict)
     familiar: frozenset[str] = frozenset()
     blind: frozenset[str] = frozenset()
-    controlled: frozenset[str] = frozenset()
+    controlled: Mapping[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     @cached_property

@@ -29,7 +29,7 @@ def dump(recording: Recording) -> bytes:
         },
         "familiar": sorted(recording.familiar),
         "blind": sorted(recording.blind),
-        "controlled": sorted(recording.controlled),
+        "controlled": dict(sorted(recording.controlled.items())),
         "notes": list(recording.notes),
     }
     return json.dumps(plain).encode()
@@ -53,7 +53,7 @@ def load(data: bytes) -> Recording:
         },
         familiar=frozenset(plain["familiar"]),
         blind=frozenset(plain["blind"]),
-        controlled=frozenset(plain["controlled"]),
+        controlled=dict(plain["controlled"]),
         notes=tuple(plain["notes"]),
     )
 
