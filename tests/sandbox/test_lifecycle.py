@@ -60,7 +60,7 @@ def left(launcher, marker, temporary):
     return [
         *(command for command in commands if marker.encode() in command),
         *([launcher] if Path(f"/proc/{launcher}").exists() else []),
-        *(at for at, *_ in os.walk("/sys/fs/cgroup") if at.endswith(f"/codegym-{launcher}")),
+        *(at for at, *_ in os.walk("/sys/fs/cgroup") if f"/codegym-{launcher}-" in at),
         *temporary.iterdir(),
         *(
             line

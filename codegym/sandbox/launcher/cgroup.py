@@ -73,7 +73,8 @@ def _settings(root: Root, memory_mb: int, processes: int, cpus: float) -> list[t
 
 def open_roots(owner: tuple[int, int]) -> tuple[Root, ...]:
     """Make this launcher's folders of groups, owned by ``owner``; none where it may not."""
-    name = f"codegym-{os.getpid()}"
+    # What a launcher that was killed left behind may have the same process id.
+    name = f"codegym-{os.getpid()}-{os.urandom(4).hex()}"
     roots = []
     for mount, controllers, version in _hierarchies():
         try:
