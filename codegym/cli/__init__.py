@@ -16,3 +16,7 @@ def main() -> None:
         app()
     except KeyboardInterrupt:  # while it was still importing: a command's own is told by `app`
         sys.exit(INTERRUPTED)
+    except RuntimeError as error:  # likewise, in the midst of a class (Python before 3.12)
+        if isinstance(error.__cause__, KeyboardInterrupt):
+            sys.exit(INTERRUPTED)
+        raise

@@ -11,6 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import codegym.cli
+import codegym.cli.app
 from codegym.cli.output import plain, safe
 from codegym.cli.replay import describe, shorten
 from codegym.runs import Pins, RunFolder
@@ -98,3 +100,13 @@ def test_ctrl_c_at_any_moment(home, tmp_path, after_sec):
     _, said = process.communicate(timeout=60)
     assert process.returncode in (130, 0), said
     assert "Traceback" not in said
+
+
+def test_ctrl_c_while_a_class_is_made_is_no_error_of_the_class(monkeypatch):
+    def app():
+        raise RuntimeError("Error calling __set_name__") from KeyboardInterrupt()
+
+    monkeypatch.setattr("codegym.cli.app.app", app)
+    with pytest.raises(SystemExit) as ended:
+        codegym.cli.main()
+    assert ended.value.code == codegym.cli.INTERRUPTED
