@@ -56,6 +56,7 @@ FEATURES: Final[Mapping[str, tuple[Callable[[Mapping[str, float]], float], float
     "untraced": (lambda found: found["untraced"], 0.3),
     "unshown": (lambda found: found["unshown"], 0.4),
     "brief": (lambda found: found["brief"], 0.5),
+    "suspects": (lambda found: _log2(found["suspects"]) / 8, 3.0),
 }
 WEIGHTS: Final = np.array([weight for _, weight in FEATURES.values()])
 

@@ -16,7 +16,7 @@ from codegym.types import Task
 
 #: Spread, in logits, of policies' skills, and of features' weights around where learning starts.
 _SKILLS: Final = 3.0
-_WEIGHTS: Final = 1.0
+_WEIGHTS: Final = 0.5
 _ROUNDS: Final = 100
 _NEAR: Final = 1e-9
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from codegym.mutation.baseline import Baseline
 from codegym.mutation.candidates import Candidate
 from codegym.mutation.rows import draft, finished
 from codegym.mutation.screening import Screen, effect_of
 from codegym.mutation.statements import Detail, Secrets, statements, symptoms, told
+from codegym.mutation.suspicion import suspects
 from codegym.mutation.trial import Reason, Trial
 from codegym.types import Task, Tree
 
@@ -97,12 +99,22 @@ class Gathering:
             passing=trial.passing,
             effect=effect,
             seed=self._seed,
-            covering=len(covering),
+            numbers=_numbers(candidate, baseline, trial, len(covering)),
         )
         seen = symptoms(self._tree, candidate.source.language, trial)
         texts = statements(task, seen, Secrets.of(task, self._tree), self._seed)
         self.tasks.append(told(task, texts, self._detail))
         return True
+
+
+def _numbers(
+    candidate: Candidate, baseline: Baseline, trial: Trial, covering: int
+) -> Mapping[str, int]:
+    """What coverage says of how hard a fault is to find."""
+    if baseline.coverage is None:
+        return {"covering_tests": covering}
+    found = suspects(candidate, baseline.coverage, trial.failing)
+    return {"covering_tests": covering, "suspects": found}
 
 
 def _is_told(candidate: Candidate, ends: Sequence[str]) -> bool:

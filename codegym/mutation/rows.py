@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from codegym.grading.features import features_of
@@ -52,7 +52,7 @@ def finished(
     passing: Sequence[str],
     effect: str,
     seed: int,
-    covering: int,
+    numbers: Mapping[str, int],
 ) -> Task:
     """A draft with what running it showed, where it came from, and what predicts its difficulty."""
     task = replace(
@@ -73,7 +73,7 @@ def finished(
             **dict(candidate.why),
         },
     )
-    return replace(task, features={**features_of(task), **_features(candidate, covering)})
+    return replace(task, features={**features_of(task), **_features(candidate), **numbers})
 
 
 def _span(spot: Spot) -> dict[str, object]:
@@ -87,7 +87,7 @@ def _span(spot: Spot) -> dict[str, object]:
     }
 
 
-def _features(candidate: Candidate, covering: int) -> dict[str, object]:
+def _features(candidate: Candidate) -> dict[str, object]:
     """What is known of the edits: of several, the sums and the deepest."""
     spots = candidate.spots
     around = {
@@ -100,7 +100,6 @@ def _features(candidate: Candidate, covering: int) -> dict[str, object]:
         "tier": candidate.tier,
         "order": candidate.order,
         "edits": len(spots),
-        "covering_tests": covering,
         "statement_lines": sum(len(lines_of(one.source, one.edit)) for one in spots),
         "function_lines": sum(around.values()),
         "depth": max(depth_of(one.source, one.edit) for one in spots),

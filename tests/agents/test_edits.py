@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from mutants import make_mutant_home
 
 from codegym.agents import load_policy
-from codegym.agents.edits.choices import choices, heat_of, hottest
+from codegym.agents.edits.choices import choices
 from codegym.agents.edits.context import BUCKETS, WIDTH, features
 from codegym.agents.edits.prior import Prior, is_answer
 from codegym.agents.edits.survey import as_call, surveyed
@@ -17,6 +17,7 @@ from codegym.envs.options import EpisodeOptions
 from codegym.envs.rollouts import Rollouts
 from codegym.errors import UsageError
 from codegym.grading.setting import Setting
+from codegym.mutation.suspicion import hottest
 from codegym.registration import resolve
 from codegym.syntax import parse
 
@@ -60,18 +61,6 @@ def test_suspicious_places_come_first():
     hots = [hottest(edit, heat) for edit in edits_of(heat=heat)]
     assert hots == sorted(hots, reverse=True)
     assert set(hots) == {1.0, 0.5, 0.0}
-
-
-@given(fails=st.integers(0, 5), passes=st.integers(0, 50), more=st.integers(0, 5))
-def test_suspicion_grows_with_failing_tests_and_shrinks_with_passing_ones(fails, passes, more):
-    failing = max(fails + more, 1)
-    heat = heat_of({"a.py": {1: (fails, passes), 2: (fails, passes + 1)}}, failing).get("a.py", {})
-    if not fails:
-        assert heat == {}
-        return
-    assert 0 < heat[2] < heat[1] <= 1
-    if more:
-        assert heat_of({"a.py": {1: (fails + 1, passes)}}, failing)["a.py"][1] > heat[1]
 
 
 def test_features_are_numbers_of_their_own_field():

@@ -103,6 +103,7 @@ async def test_what_a_row_says(tiny, faults):
         assert span["path"] not in task.problem_statement
         assert dict(task.provenance["operators"]).items() <= dict(faults.operators).items()
         assert task.features["failing_tests"] == len(task.fail_to_pass)
+        assert task.features["suspects"] >= 1
         added = [line for line in task.start_patch.splitlines() if line.startswith("+")][1:]
         assert [f"-{line[1:]}" for line in added] == [
             line for line in task.patch.splitlines() if line.startswith("-")

@@ -6,42 +6,20 @@ here knows which edit that is.
 
 from __future__ import annotations
 
-import math
 import threading
 from collections import Counter
 from collections.abc import Mapping
 from functools import cache
 
 from codegym.mutation.candidates import Candidate, find_candidates
-from codegym.mutation.coverage import lines_of
 from codegym.mutation.operators import Operator, load_operators
+from codegym.mutation.suspicion import Heat, hottest
 from codegym.syntax import Edit, Parsed
 
-#: How many failing and passing tests run a line: by path, by line from 1.
-Counts = Mapping[str, Mapping[int, tuple[int, int]]]
-#: How suspicious a line is, above 0 to 1, by path and line; lines that are not in it are not.
-Heat = Mapping[str, Mapping[int, float]]
 #: So often are operators asked that draw one of several replacements.
 _DRAWS = 4
 #: Compiled queries are shared by threads, and bear only one at a time.
 _alone = threading.Lock()
-
-
-def heat_of(counts: Counts, failing: int) -> Heat:
-    """How suspicious lines are, from the tests that run them: Ochiai's coefficient.
-
-    Args:
-        counts: Which tests run which lines.
-        failing: How many tests fail in all.
-
-    Returns:
-        The lines that a failing test runs.
-    """
-    return {
-        path: hot
-        for path, lines in counts.items()
-        if (hot := {line: f / math.sqrt(failing * (f + p)) for line, (f, p) in lines.items() if f})
-    }
 
 
 def choices(files: Mapping[str, Parsed], heat: Heat, limit: int) -> tuple[Candidate, ...]:
@@ -74,13 +52,6 @@ def choices(files: Mapping[str, Parsed], heat: Heat, limit: int) -> tuple[Candid
         ranked.append((-hot, turns[hot, one.operator], place, one))
     ranked.sort(key=lambda each: each[:3])
     return tuple(each[-1] for each in ranked[:limit])
-
-
-def hottest(candidate: Candidate, heat: Heat) -> float:
-    """How suspicious the lines are that run where an edit has an effect."""
-    lines = heat.get(candidate.path, {})
-    where = lines_of(candidate.source, candidate.edit)
-    return max((lines.get(line, 0.0) for line in where), default=0.0)
 
 
 @cache

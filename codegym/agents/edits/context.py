@@ -12,8 +12,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from codegym.agents.edits.choices import Heat, hottest
 from codegym.mutation.candidates import Candidate
+from codegym.mutation.suspicion import Heat, hottest
 from codegym.syntax import Parsed
 
 #: Features of an edit.

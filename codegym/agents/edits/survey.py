@@ -15,8 +15,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from codegym.agents.edits.choices import Heat, choices, heat_of
+from codegym.agents.edits.choices import choices
 from codegym.mutation.candidates import Candidate
+from codegym.mutation.suspicion import Heat, heat_of
 from codegym.syntax import GRAMMARS, language_of, parse
 from codegym.types import History, call
 

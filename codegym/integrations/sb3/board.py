@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from codegym.agents.edits.choices import Counts, Heat, choices, heat_of
+from codegym.agents.edits.choices import choices
 from codegym.agents.edits.context import BUCKETS, WIDTH, features
 from codegym.envs.kinds import present, shown_tests
 from codegym.errors import TaskError
@@ -21,6 +21,7 @@ from codegym.grading.fresh import run_fresh
 from codegym.grading.ready import Ready
 from codegym.grading.setting import Setting
 from codegym.mutation.candidates import Candidate, sources
+from codegym.mutation.suspicion import Counts, Heat, heat_of
 from codegym.store import LayerStore
 from codegym.syntax import Parsed
 from codegym.types import WORKSPACE, Change, Manifest, RecordingRunner, Task
