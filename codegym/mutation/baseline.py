@@ -29,6 +29,8 @@ _VERSION = "4"
 _RECORD = "baseline.json"
 #: Recording makes a suite this much slower, at worst.
 _SLOWER = 20.0
+#: So many lines are shown of what a build printed.
+_SHOWN_LINES = 20
 
 
 @dataclass(frozen=True)
@@ -193,6 +195,7 @@ def _passing(ready: Ready, observed: Observed, run: SuiteRun) -> frozenset[str]:
         raise UsageError(
             f"no test of {name} passes every time, so none can tell a fault: "
             f"{_why_none(observed, run, suite)}. The suite {suite.name!r} is in {file}"
+            f"{_printed(observed)}"
         )
     return passing
 
@@ -210,6 +213,12 @@ def _ordered(ready: Ready, passing: frozenset[str], backwards: SuiteRun) -> froz
             f"{ready.environment.folder}/environment.toml"
         )
     return ordered
+
+
+def _printed(observed: Observed) -> str:
+    """What a build or a command printed last, where that is why there is no test."""
+    lines = observed.uncollected.get(".", "").splitlines()[:-1]
+    return "\n".join(["\nThis is what was printed last:", *lines[-_SHOWN_LINES:]]) if lines else ""
 
 
 def _why_none(observed: Observed, run: SuiteRun, suite: Suite) -> str:

@@ -1,4 +1,4 @@
-"""Real tools that write JUnit XML, from ``generate`` to a graded run: Maven, vitest and jest.
+"""Real tools that write JUnit XML, from ``generate`` to a graded run: Maven, Gradle, vitest, jest.
 
 What they need beside their toolchain is had from wherever this machine's own ``mvn`` and ``npm``
 get it. Where they are missing, or get nothing, that is skipped and said.
@@ -145,6 +145,21 @@ command = "mvn -o -B -q test -Dmaven.repo.local=.m2"
 reports = ["target/surefire-reports/*.xml"]
 config = ["pom.xml"]
 """
+GRADLE = """plugins { id 'java' }
+dependencies { testImplementation fileTree('libs') }
+test {
+    maxHeapSize = '128m'
+    jvmArgs '-XX:TieredStopAtLevel=1'
+}
+"""
+GRADLE_SUITE = """runner = "junit"
+select = ["src/test"]
+command = "gradle --offline --no-daemon -q -g .gradle-home test"
+reports = ["build/test-results/test/*.xml"]
+config = ["build.gradle"]
+"""
+#: JUnit 4 and what it needs, as Debian has them.
+JARS = [Path("/usr/share/java") / name for name in ("junit4.jar", "hamcrest-all.jar")]
 #: A repository that earlier runs of Maven on this machine filled, in the place of the remote one.
 MIRROR = """<settings><mirrors><mirror>
   <id>central</id><mirrorOf>*</mirrorOf><url>{}</url>
@@ -186,6 +201,30 @@ def test_maven(codegym, tmp_path):
     )
     shutil.copytree(tmp_path / "m2", generated(home) / ".m2")
     from_generate_to_run(codegym, home)
+
+
+def test_gradle(codegym, tmp_path):
+    if missing := [str(jar) for jar in JARS if not jar.is_file()]:
+        pytest.skip(f"{' and '.join(missing)} are not on this machine")
+    ran("gradle", "--version", cwd=tmp_path)
+    tests = "src/test/java/ladder/LadderTest.java"
+    files = JAVA | {"build.gradle": GRADLE, tests: as_junit4(JAVA[tests])}
+    del files["pom.xml"]
+    options = 'env = { GRADLE_OPTS = "-Xmx256m -XX:TieredStopAtLevel=1" }\n'
+    home = make_environment(
+        tmp_path / "home", "java", "java", files, GRADLE_SUITE, ["src/main/**"], GENERATED, options
+    )
+    libraries = generated(home) / "libs"
+    libraries.mkdir()
+    for jar in JARS:
+        shutil.copy(jar, libraries)
+    from_generate_to_run(codegym, home)
+
+
+def as_junit4(text):
+    """A test of JUnit 5 as one of JUnit 4."""
+    text = text.replace("jupiter.api.Assertions", "Assert").replace("jupiter.api.", "")
+    return text.replace("class ", "public class ").replace("@Test void", "@Test public void")
 
 
 @pytest.mark.parametrize("tool", sorted(SCRIPTS))

@@ -107,6 +107,20 @@ def test_a_layer_holds_files_and_no_more(name, tiny):
     assert toolchain_stamp([name]) == toolchain_stamp([name]) != toolchain_stamp([])
 
 
+def test_a_builder_that_is_installed_later_makes_another_stamp(monkeypatch, tmp_path):
+    require("java")
+    before = toolchain_stamp(["java"])
+    for name in ("mvn", "gradle"):
+        builder = tmp_path / "bin" / name
+        builder.parent.mkdir(exist_ok=True)
+        builder.write_text("#!/bin/sh\n")
+        builder.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{builder.parent}:{os.environ['PATH']}")
+        after = toolchain_stamp(["java"])
+        assert after != before
+        before = after
+
+
 def test_what_is_missing_is_named_with_its_package(monkeypatch, tmp_path):
     (tmp_path / "gcc").write_text("")
     monkeypatch.setenv("PATH", str(tmp_path))

@@ -27,7 +27,7 @@ from codegym.sandbox.images.settling import settle
 from codegym.store import LayerStore
 
 #: Raise it when a layer's content changes for the same host.
-_VERSION = "2"
+_VERSION = "3"
 _TIMEOUT_SEC = 60.0
 _NOTHING = re.compile(r"(?!)")
 _C_PROGRAMS = (
@@ -41,6 +41,7 @@ _C_LIBRARY = re.compile(
     r"|libmvec\.so\.1"
 )
 _NOT_OF_JAVA = re.compile(r"src\.zip|jmods|demo|man|legal|docs|sample|include")
+_NOT_OF_BUILDS = re.compile(r"src|docs|samples|man")
 _NOT_OF_GO = re.compile(r"testdata|.*_test\.go|cmd|.*_race|obj|doc|api|test|misc")
 
 
@@ -53,12 +54,14 @@ class _Toolchain:
         packages: What Debian and Ubuntu call what has them.
         fill: Lists its files, given where the programs are.
         env: Variables of every process in a sandbox.
+        also: Programs that enter where they are there.
     """
 
     programs: tuple[str, ...]
     packages: str
     fill: Callable[[Listing, Mapping[str, Path]], None]
     env: Mapping[str, str] = field(default_factory=dict)
+    also: tuple[str, ...] = ()
 
 
 def toolchain_layers(names: Sequence[str], store: LayerStore) -> list[Path]:
@@ -79,7 +82,8 @@ def toolchain_stamp(names: Sequence[str]) -> str:
     """What changes when a toolchain may have: its programs. As ``root.stamp``."""
     seen = [_VERSION] if names else []
     for name in names:
-        for path in _programs(name).values():
+        others = (path for one in _KNOWN[name].also if (path := _which(one)) is not None)
+        for path in (*_programs(name).values(), *others):
             info = path.stat()
             seen.append(f"{path.resolve()} {info.st_size} {info.st_mtime_ns}")
     return "\n".join(seen)
@@ -239,10 +243,20 @@ def _fill_java(listing: Listing, programs: Mapping[str, Path]) -> None:
     _add_tree(listing, home, at, _NOT_OF_JAVA)
     for name in ("java", "javac", "jar"):
         listing.links[f"usr/bin/{name}"] = f"../local/lib/jdk/bin/{name}"
-    if maven := _which("mvn"):
-        at = "usr/local/lib/maven"
-        _add_tree(listing, maven.resolve().parent.parent, at, re.compile("man"))
-        listing.links["usr/bin/mvn"] = "../local/lib/maven/bin/mvn"
+    for name in _KNOWN["java"].also:
+        if path := _which(name):
+            _add_builder(listing, path)
+
+
+def _add_builder(listing: Listing, path: Path) -> None:
+    """Maven or Gradle; Debian's Gradle looks for itself, and for libraries, by their places."""
+    home = path.resolve().parent.parent
+    packaged = home.is_relative_to("/usr/share")
+    at = place(home) if packaged else f"usr/local/lib/{path.name}"
+    _add_tree(listing, home, at, _NOT_OF_BUILDS)
+    listing.links[f"usr/bin/{path.name}"] = os.path.relpath(f"{at}/bin/{path.name}", "usr/bin")
+    if packaged and path.name == "gradle":
+        listing.add_folder(Path("/usr/share/java"))
 
 
 def _fill_node(listing: Listing, programs: Mapping[str, Path]) -> None:
@@ -273,6 +287,7 @@ _KNOWN: Mapping[str, _Toolchain] = {
         "openjdk-17-jdk-headless",
         _fill_java,
         {"JAVA_HOME": "/usr/local/lib/jdk"},
+        also=("mvn", "gradle"),
     ),
     "node": _Toolchain(("node",), "nodejs", _fill_node),
     "rust": _Toolchain(
