@@ -24,7 +24,7 @@ class Protection:
         tests: How many FAIL_TO_PASS tests have each assurance.
         siblings: How many held-out variants have to pass.
         familiar: Those of them that are answered as shown tests are, where it counts.
-        hard_codable: Whether a table of the tests' inputs would pass.
+        hard_codable: Whether a table of the tests' inputs would pass, or may.
         forging_bound: The chance that the values are guessed.
         failing: Without any work, tests that fail by both, assertion and observation.
         assertion_only: Tests that then fail by assertion only, by id.
@@ -101,7 +101,7 @@ class Shares:
         tests: Share of FAIL_TO_PASS tests by assurance; none where there are no tasks.
         siblings: Share of tasks with siblings that take another answer than a shown test.
         familiar: Share of tasks whose siblings take shown answers, to other inputs.
-        hard_codable: Share of tasks that a table of inputs would pass.
+        hard_codable: Share of tasks that a table of inputs would pass, or may.
         forging_bound: Median over tasks.
         small_bound: Share of tasks whose bound is ``SMALL_BOUND`` or less.
         failing: Tests that fail without any work, by assertion and by observation.

@@ -111,7 +111,7 @@ def _said(found: Shares) -> dict[str, str]:
         **graded,
         "tasks with held-out siblings that take new answers": f"{found.siblings:.0%}",
         "with such that take shown answers only": f"{found.familiar:.0%}",
-        "tasks that a table of inputs would pass": f"{found.hard_codable:.0%}",
+        "tasks that a table of inputs may pass": f"{found.hard_codable:.0%}",
         "median chance to guess the values": f"{found.forging_bound:.2g}",
         f"tasks where it is {SMALL_BOUND:g} or less": f"{found.small_bound:.0%}",
         "failures seen by assertion and observation": str(found.failing),

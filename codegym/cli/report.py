@@ -116,7 +116,7 @@ def _print_details(screen: Console, name: str, each: PolicyReport) -> None:
         split = (f"{level} {rate.solved} of {rate.graded}" for level, rate in levels.items())
         told.append("by assurance: " + ", ".join(split))
     if each.hard_codable:
-        told.append(f"{each.hard_codable} solved without a held-out sibling")
+        told.append(f"{each.hard_codable} solved that a table of inputs may pass")
     if each.tampered:
         told.append(f"{each.tampered} tampered with something")
     told += _faults(each)

@@ -79,7 +79,7 @@ class PolicyReport:
         worst: The rate over all episodes, were each faulty one a failure.
         best: The same, were each a success.
         assurance: The rate apart by how hard the grades are to forge.
-        hard_codable: Solved episodes whose grade had no held-out sibling.
+        hard_codable: Solved episodes whose task a table of its tests' inputs may pass.
         tampered: Graded episodes that tampered with something.
         steps: Mean actions of a graded episode.
         tokens: Mean tokens sampled.

@@ -68,7 +68,7 @@ class Grade:
         siblings: How many held-out variants of FAIL_TO_PASS tests, with other inputs, had to pass.
         siblings_passed: How many did.
         hard_codable: Whether there were none, or only such that take answers that are shown: then
-            a table of the tests' inputs would pass, or may.
+            a table of the tests' inputs, with one answer for all others, would pass, or may.
     """
 
     score: float

@@ -202,14 +202,16 @@ def _exact_values(test: TestRecord, sites: Mapping[int, Site], *, sealed: bool) 
 
 
 def hard_codable(recording: Recording, task: Task) -> bool:
-    """Whether a table of the shown tests' inputs passes, or may.
+    """Whether a table of the shown tests' inputs, with one answer for all others, passes, or may.
 
-    It may where siblings only take answers that shown tests have: so may their inputs be.
+    It may where no sibling takes an answer that shown tests lack: its input may be in the table,
+    and where not, what it takes may be the one answer. So may a truth value be, shown or not.
     """
     shown = _shown(recording, task)
-    return task.hidden.isdisjoint(task.fail_to_pass) and all(
-        test.lacking and shown.issuperset(test.lacking)
+    return task.hidden.isdisjoint(task.fail_to_pass) and not any(
+        value not in shown and bits(value) >= INFORMATIVE_BITS
         for test in recording.siblings_of(task.fail_to_pass)
+        for value in test.lacking
     )
 
 

@@ -98,7 +98,7 @@ async def test_the_same_answer_to_other_inputs_stops_a_table_and_bounds_nothing(
     name = "tests/test_same.py::test_it"
     ready = await with_tests(range_, {"test_same.py": SAME_ANSWER}, name)
     gold = await range_.setting.grade(ready, range_.gold)
-    assert (gold.score, gold.hard_codable, gold.forging_bound) == (1.0, False, 1.0)
+    assert (gold.score, gold.hard_codable, gold.forging_bound) == (1.0, True, 1.0)
     assert gold.siblings_passed == gold.siblings > 0
     recording = await range_.setting.recording(ready)
     assert not recording.asks_anew(name)
