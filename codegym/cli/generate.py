@@ -88,6 +88,7 @@ def generate(
 
     home = sources.environment(environment)
     folder = mutation.place_for(home, out)
+    known = mutation.tasks_in(folder, home)
     chosen, composites, orders = generating.choice(operators, order, home.language, _KINDS[kind])
     writing = generating.Writing(statements, base_url, detail)
     making = partial(
@@ -97,7 +98,7 @@ def generate(
         count=count,
         seed=seed,
         workers=workers,
-        known=mutation.tasks_in(folder, home),
+        known=known,
         joining=mutation.Joining(composites, orders, generating.attempts_of(failed, home, orders)),
         detail=detail.value,
     )
@@ -110,13 +111,14 @@ def generate(
         raise UsageError(f"no edit of {home.name} becomes a task: {_funnel(result)}")
     pack = mutation.pack(folder, home, result)
     held = {task.instance_id for task in mutation.tasks_in(folder, home)}
-    result = replace(result, tasks=tuple(t for t in result.tasks if t.instance_id in held))
+    kept = tuple(task for task in result.tasks if task.instance_id in held)
+    lost, result = len(result.tasks) - len(kept), replace(result, tasks=kept)
     if json:
         figures = _as_json(result, pack, folder, len(held))
         print_json(figures | {"environment": home.name, "statements": told})
     else:
-        _print(result, count)
-        _print_pack(pack, folder, len(held))
+        _print(result, count, lost)
+        _print_pack(pack, folder, (len(held), len(held) - len(known)), out)
         if told:
             said = ", ".join(f"{count} {what}" for what, count in told.items())
             console().print(f"statements by {safe(statements)}: {said}", soft_wrap=True)
@@ -168,7 +170,7 @@ def _rate(count: int, seconds: float) -> float | None:
     return 60 * count / seconds if count else None
 
 
-def _print(result: Generated, wanted: int) -> None:
+def _print(result: Generated, wanted: int, lost: int) -> None:
     from codegym.mutation import REASONS
 
     out = console()
@@ -189,15 +191,20 @@ def _print(result: Generated, wanted: int) -> None:
         soft_wrap=True,
     )
     if len(result.tasks) < wanted:
-        said = f"fewer than the {wanted} that were asked for: nothing more was found to try"
-        out.print(said, style="yellow")
+        why = "nothing more was found to try"
+        if lost:
+            why = f"another run added what {lost} do meanwhile; the same command makes more"
+        out.print(f"fewer than the {wanted} that were asked for: {why}", style="yellow")
     _print_stages(result)
 
 
-def _print_pack(pack: PackInfo, folder: Path, held: int) -> None:
+def _print_pack(pack: PackInfo, folder: Path, tasks: tuple[int, int], given: Path | None) -> None:
+    held, new = tasks
     out, named = console(), f"version {pack.version} of the pack {pack.name}"
-    out.print(safe(f"{named}, {counted(held, 'task')} in {folder}"), soft_wrap=True)
-    out.print(f"codegym tasks list --tasks {pack.name}", style="dim", soft_wrap=True)
+    said = f"{named}, {counted(held, 'task')}, {new} of them new, in {folder}"
+    out.print(safe(said), soft_wrap=True)
+    source = pack.name if given is None else given if given.name != str(given) else f"./{given}"
+    out.print(safe(f"codegym tasks list --tasks {source}"), style="dim", soft_wrap=True)
 
 
 def _print_stages(result: Generated) -> None:
@@ -231,4 +238,5 @@ def _funnel(result: Generated) -> str:
     from codegym.mutation import REASONS
 
     parts = (f"{count}: {REASONS[reason]}" for reason, count in result.funnel.items())
-    return "; ".join(parts) or "none was found; choose other --operators, --order or --kind"
+    found = "; ".join(parts) or "none was found"
+    return f"{found}. Choose other --operators, --order or --kind, or add tests"

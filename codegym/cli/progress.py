@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Self
 
+from codegym.cli.lines import Lines
 from codegym.cli.output import console, safe
 from codegym.loop import Watcher
 from codegym.runs import EpisodeRecord
@@ -34,6 +35,7 @@ class Progress(Watcher):
             disable=not self._console.is_terminal,
         )
         self._line = self._bar.add_task("preparing", total=None)
+        self._lines = Lines(self._console)
         self._solved = self._graded = self._faults = 0
 
     def note(self, text: str) -> None:
@@ -61,6 +63,8 @@ class Progress(Watcher):
         if self._faults:
             told += f", {self._faults} faults"
         self._bar.update(self._line, advance=1, description=told)
+        done = self._bar.tasks[self._line]
+        self._lines.tell(told, done.completed, done.total)
 
     def __enter__(self) -> Self:
         self._bar.start()

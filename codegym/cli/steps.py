@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Self
 
+from codegym.cli.lines import Lines
 from codegym.cli.output import console, safe
 from codegym.grading.progress import Progress
 
@@ -15,12 +16,14 @@ class Steps(Progress):
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
         from rich.progress import Progress as Bar
 
+        stderr = console(stderr=True)
+        self._lines = Lines(stderr)
         self._bar = Bar(
             TextColumn("{task.description}", markup=False),
             BarColumn(bar_width=24),
             MofNCompleteColumn(),
             TimeElapsedColumn(),
-            console=console(stderr=True),
+            console=stderr,
             transient=True,
         )
         self._line = self._bar.add_task("preparing", total=None)
@@ -28,6 +31,7 @@ class Steps(Progress):
     def note(self, text: str) -> None:
         """Say what has begun."""
         self._bar.update(self._line, description=safe(text))
+        self._lines.tell(safe(text))
 
     def begin(self, text: str, total: int, finished: int = 0) -> None:
         """Show how many there are."""
@@ -36,6 +40,8 @@ class Steps(Progress):
     def advance(self, text: str) -> None:
         """One more is done."""
         self._bar.update(self._line, advance=1, description=safe(text))
+        done = self._bar.tasks[self._line]
+        self._lines.tell(safe(text), done.completed, done.total)
 
     def __enter__(self) -> Self:
         self._bar.start()

@@ -63,7 +63,7 @@ def show_task(
     """Show one task: what is asked, its tests, and the answer."""
     from codegym.tasks import sources
 
-    task = sources.resolve(tasks).get(task_id)
+    task = sources.resolve(tasks or task_id).get(task_id)
     if json:
         print_json(plain(task))
         return

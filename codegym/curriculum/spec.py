@@ -93,7 +93,10 @@ def load_spec(named: str) -> Spec:
     path, known = Path(named).expanduser().absolute(), bundled()
     if not path.is_file():
         if named not in known:
-            raise NotFoundError("curriculum", named, known, f"bundled: {', '.join(known)}")
+            where = f"a curriculum is a TOML file. Bundled: {', '.join(known)}"
+            if path.is_dir():
+                where += ". That is a folder: write a file whose `[pool]` names it"
+            raise NotFoundError("curriculum", named, known, where)
         path = known[named]
     text, parsed = read_toml(path, CurriculumFile, MODELS, missing="no such file")
     pool, rates = parsed.pool, parsed.evolution

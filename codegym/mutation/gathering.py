@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from codegym.mutation.baseline import Baseline
@@ -42,7 +42,7 @@ class Gathering:
         tree: Tree,
         screen: Screen,
         seed: int,
-        known: Iterable[Task],
+        known: Sequence[Task],
         detail: Detail = "medium",
     ) -> None:
         self._tree = tree
@@ -53,6 +53,11 @@ class Gathering:
             effect: task.instance_id
             for task in known
             if (effect := task.provenance.get("effect")) is not None
+        }
+        self._answers = {
+            (task.patch, frozenset(task.fail_to_pass)): task.instance_id
+            for task in known
+            if "effect" not in task.provenance
         }
         self.tasks: list[Task] = []
         self.looked_at = 0
@@ -86,7 +91,11 @@ class Gathering:
         baseline, covering = self._screen.tests_for(candidate)
         plan = draft(candidate, baseline.ready)
         effect = effect_of(candidate, trial.failing)
-        self._effects[effect] = plan.instance_id
+        known = self._answers.get((plan.patch, frozenset(trial.failing)))  # of a commit, say
+        self._effects[effect] = known or plan.instance_id
+        if known is not None:
+            self.funnel["same_effect"] += 1
+            return False
         self._alike[candidate.functions, candidate.operator] += 1
         if _is_told(candidate, trial.ends):
             candidate = replace(candidate, tier=0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 
@@ -78,7 +78,7 @@ async def generate(
     count: int,
     seed: int = 0,
     workers: int = 0,
-    known: Iterable[Task] = (),
+    known: Sequence[Task] = (),
     only: Callable[[Candidate], bool] | None = None,
     joining: Joining = SINGLE,
     detail: Detail = "medium",

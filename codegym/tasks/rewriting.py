@@ -74,11 +74,12 @@ def require_pack_name(folder: Path) -> None:
 
 def require_writable(folder: Path) -> None:
     """Raise ``UsageError`` where a folder, or the one it would be made in, cannot be written to."""
+    folder = folder.absolute()
     there = next(one for one in (folder, *folder.parents) if one.exists())
     try:
         tempfile.TemporaryDirectory(dir=there).cleanup()  # who is root may, and still cannot
     except OSError as error:
-        mend = "name another folder"
+        mend = "name another folder, or work in one"
         if folder.is_relative_to(data_root("environments")):
             mend = (
                 "it is part of what is installed. Copy it to ./.codegym/environments under another "

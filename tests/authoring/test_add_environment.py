@@ -106,6 +106,9 @@ async def test_a_package_becomes_an_environment(setting, sdist, serve_files, at_
         "tests/test_halves.py::test_skipped": "skipped",
         "tests/test_halves.py::test_zero[1]": "fails",
     }
+    (broken,) = [note for note in added.notes if "test_broken.py" in note]
+    assert broken.startswith("tests/test_broken.py cannot be collected: ")
+    assert "No module named 'not_there'" in broken
     home = environment("halves")
     assert home.folder == at_home / ".codegym" / "environments" / "halves"
     assert sorted(path.name for path in home.folder.iterdir()) == [

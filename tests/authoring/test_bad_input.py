@@ -74,6 +74,7 @@ async def test_flaky_tests_odd_encodings_and_tests_that_write_outside(setting, t
     added = await authoring.add_environment(written(tmp_path / "thing", files), setting)
     reasons = dict(added.reasons)
     assert reasons.pop("cannot be collected") == 1
+    assert any(note.startswith("test_unreadable.py cannot be collected: ") for note in added.notes)
     assert reasons.pop("fails") >= 6  # all that write outside, the full disk, and some by chance
     assert reasons.pop("not the same every time") > 0
     assert set(reasons) <= {"depends on the order of tests"}

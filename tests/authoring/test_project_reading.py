@@ -257,6 +257,12 @@ def test_names_of_environments():
         environment_name("", "…")
 
 
+@pytest.mark.parametrize("stated", ["a/b", "../x", "x y", "żółw", "Mine", "-x", "x" * 65])
+def test_a_name_that_was_stated_is_taken_as_it_is_or_not_at_all(stated):
+    with pytest.raises(UsageError, match="cannot name an environment: give --name one of"):
+        environment_name(stated, "thing")
+
+
 def test_requirements_stand_for_what_is_not_declared():
     made = tree(**{"requirements.txt": "attrs\n"})
     assert own_needs(made, read_declared(made)) == ("attrs",)

@@ -31,6 +31,8 @@ OUT = ("--out", "runs/never")
             "KEY=VALUE",
         ),
         (("rnu",), r"run"),
+        (("curriculum", "stats", ".codegym"), r"a folder: write a file whose `\[pool\]` names it"),
+        (("tasks", "show", "tiny-9"), r"no environment, pack or task named 'tiny-9'"),
         (("tasks", "show", "tiny-9", "--tasks", "tiny"), r"did you mean 'tiny-"),
     ],
 )

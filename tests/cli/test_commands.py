@@ -202,6 +202,7 @@ def test_tasks_and_environments(codegym):
     ]
     shown = one_object(codegym("tasks", "show", "tiny-1", "--tasks", "tiny", "--json"))
     assert shown["instance_id"] == "tiny-1"
+    assert one_object(codegym("tasks", "show", "tiny-1", "--json")) == shown
     assert "+    middle" in codegym("tasks", "show", "tiny-1", "--tasks", "tiny").out
     assert {"tiny", "kvlog"} <= set(one_object(codegym("environment", "list", "--json")))
 

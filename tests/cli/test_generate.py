@@ -35,6 +35,7 @@ def test_from_generate_to_run(codegym, mine):
     assert again.status == 0, again.err
     assert "3 tasks of" in again.out
     assert "version 2 of the pack tiny" in again.out
+    assert "0 of them new" in again.out
     assert "fewer than" not in again.out
 
 
@@ -43,7 +44,8 @@ def test_a_folder_of_its_own(codegym, mine):
     options = ("--count", 1, "--kind", "feature", "--out", out)
     ran = codegym("generate", "tiny", *options, cwd=mine)
     assert ran.status == 0, ran.err
-    assert "version 1 of the pack features" in ran.out
+    assert "version 1 of the pack features, 1 task, 1 of them new, in" in ran.out
+    assert ran.out.rstrip().splitlines()[-1] == f"codegym tasks list --tasks {out}"
     (row,) = (json.loads(line) for line in (out / "tasks.jsonl").read_text().splitlines())
     assert row["kind"] == "ImplementFeature"
     assert row["provenance"]["operators"] == {"python.remove_body": "2"}

@@ -63,7 +63,10 @@ def test_what_is_wrong_is_told_with_its_place(write_spec, text, problem):
 
 
 def test_a_spec_that_is_not_there(at_home):
-    with pytest.raises(NotFoundError, match=r"'curricula/adaptiv.toml'; bundled: adaptive"):
+    with pytest.raises(
+        NotFoundError,
+        match=r"'curricula/adaptiv.toml'; a curriculum is a TOML file. Bundled: adaptive",
+    ):
         load_spec("curricula/adaptiv.toml")
     (at_home / "latin.toml").write_bytes(b"name = '\xff'")
     with pytest.raises(DataError, match=r"latin\.toml:1: not UTF-8"):

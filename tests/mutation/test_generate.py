@@ -121,6 +121,19 @@ async def test_what_ran_is_not_run_again_and_a_seed_decides(setting, tiny, fault
     assert setting.backend.started == before
 
 
+async def test_no_task_is_one_that_a_commit_made(setting, tiny, faults):
+    first = faults.tasks[0]
+    effect = first.provenance["effect"]
+    by_hand = replace(first, instance_id="tiny-by-hand", provenance={})
+    operators = load_operators((), "python", ["FixTests"])
+    more = await generate(tiny, setting, operators, count=5, seed=1, known=[by_hand])
+    assert effect not in {task.provenance["effect"] for task in more.tasks}
+    assert more.funnel["same_effect"] >= 1
+    other = replace(by_hand, fail_to_pass=("tests/test_order.py::test_other",))
+    same = await generate(tiny, setting, operators, count=5, seed=1, known=[other])
+    assert same.tasks == faults.tasks[:5]
+
+
 async def test_no_task_has_the_effect_of_one_that_is_there(setting, tiny, faults):
     operators = load_operators((), "python", ["FixTests"])
     known = [replace(task, instance_id=f"old-{n}") for n, task in enumerate(faults.tasks[:3])]

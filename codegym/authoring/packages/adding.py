@@ -35,6 +35,7 @@ from codegym.sandbox.images import Pin, refusal, shared_functions
 from codegym.sandbox.images.fingerprint import fingerprints
 from codegym.store import LayerStore
 from codegym.tasks import environments, load_environment
+from codegym.tasks.rewriting import require_writable
 from codegym.types import Task
 
 ROOT = Path(".codegym") / "environments"
@@ -107,6 +108,7 @@ async def add_environment(
         SandboxError: The infrastructure broke, more than once.
     """
     began = time.perf_counter()
+    await asyncio.to_thread(require_writable, root)
     source = parse_reference(reference)
     found, pins = await asyncio.to_thread(
         _gathered, source, subdir, name, root, progress, declaration.wheel
@@ -233,7 +235,7 @@ async def _tried(
     except BaseException:
         comparing.cancel()
         raise
-    return _Tried(verdict, await comparing, seconds)
+    return _Tried(verdict, (*verdict.notes, *await comparing), seconds)
 
 
 def _similar(ready: Ready, store: LayerStore) -> tuple[str, ...]:

@@ -16,6 +16,9 @@ FLAKY, ORDER, SLOW = "not the same every time", "depends on the order of tests",
 NETWORK, SERVICE, PLUGIN = "needs network", "needs a service", "needs a plug-in of pytest"
 UNCOLLECTED, CRASH = "cannot be collected", "ends the whole run"
 
+#: So many files are named with what is wrong with them.
+_NOTES = 5
+
 _SAID = {
     "failed": "fails",
     "error": "fails before it starts",
@@ -38,10 +41,12 @@ class Verdict:
     Attributes:
         passing: Pass every time, in both orders.
         excluded: The others, to the reason.
+        notes: What keeps files from being collected, as sentences.
     """
 
     passing: frozenset[str]
     excluded: Mapping[str, str]
+    notes: tuple[str, ...] = ()
 
 
 _NOTHING: Mapping[str, str] = {}
@@ -66,7 +71,10 @@ def judge(seen: Observed, runs: Sequence[SuiteRun], stuck: Mapping[str, str] = _
     excluded |= {name: _reason("", text) or UNCOLLECTED for name, text in seen.uncollected.items()}
     excluded |= dict.fromkeys(slow - excluded.keys(), SLOW)
     excluded |= stuck
-    return Verdict(frozenset(seen.outcomes.keys() - excluded.keys()), _in_order(excluded))
+    unread = [name for name, text in sorted(seen.uncollected.items()) if not _reason("", text)]
+    notes = [f"{name} {UNCOLLECTED}: {last_line(seen.uncollected[name])}" for name in unread]
+    passing = frozenset(seen.outcomes.keys() - excluded.keys())
+    return Verdict(passing, _in_order(excluded), tuple(notes[:_NOTES]))
 
 
 def judge_order(verdict: Verdict, reversed_runs: Sequence[SuiteRun]) -> Verdict:
@@ -84,7 +92,7 @@ def judge_order(verdict: Verdict, reversed_runs: Sequence[SuiteRun]) -> Verdict:
     sometimes = verdict.passing - never - frozenset.intersection(*map(frozenset, passed))
     found = dict.fromkeys(never, ORDER) | dict.fromkeys(sometimes, FLAKY)
     excluded = dict(verdict.excluded) | found
-    return Verdict(verdict.passing - never - sometimes, _in_order(excluded))
+    return Verdict(verdict.passing - never - sometimes, _in_order(excluded), verdict.notes)
 
 
 def deselectable(verdict: Verdict) -> tuple[str, ...]:

@@ -85,10 +85,13 @@ def generated_files(tree: Tree, project: Project, layout: Layout) -> dict[str, F
 
 
 def environment_name(stated: str, fallback: str) -> str:
-    """A name that an environment can have. Raises ``UsageError``."""
-    name = normalise(re.sub(r"[^A-Za-z0-9._-]+", "-", stated or fallback)).strip("-")
+    """The name that was stated, or one made of the project's. Raises ``UsageError``."""
+    name = stated or normalise(re.sub(r"[^A-Za-z0-9._-]+", "-", fallback)).strip("-")
     if not re.fullmatch(r"[a-z0-9][a-z0-9._-]{0,63}", name):
-        raise UsageError(f"{stated or fallback!r} cannot name an environment; give it with --name")
+        raise UsageError(
+            f"{name or fallback!r} cannot name an environment: give --name one of lower case, "
+            "digits, '.', '_' and '-'"
+        )
     return name
 
 

@@ -49,9 +49,9 @@ def rate(
 ) -> None:
     """Play episodes and estimate each task's difficulty, with its uncertainty.
 
-    What earlier policies did is kept and counts too. The ratings lie beside the tasks, never in a
-    pack; a curriculum of these tasks begins with them. A stopped rating goes on when the same
-    command is given again.
+    What earlier policies did is kept and counts too. The ratings lie beside the tasks and
+    change no row; a curriculum of these tasks begins with them. A stopped rating goes on when the
+    same command is given again.
     """
     from codegym.cli.run import pairs, watched
     from codegym.envs.options import EpisodeOptions
