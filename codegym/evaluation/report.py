@@ -153,7 +153,7 @@ def report_on(runs: Sequence[PolicyRun], seed: int = 0) -> Report:
     unpaired: dict[str, dict[str, str]] = {run.name: {} for run in runs}
     for one, other in combinations(runs, 2):
         reason = _incomparable(one.pins, other.pins)
-        pairs = {} if reason else _pairs(one, other)
+        pairs = {} if reason else pairs_of(one, other)
         if pairs:
             compared.append((one.name, other.name, compare(pairs, seed)))
         else:
@@ -236,7 +236,8 @@ def _incomparable(one: Pins, other: Pins) -> str:
     return ""
 
 
-def _pairs(one: PolicyRun, other: PolicyRun) -> dict[str, list[tuple[bool, bool]]]:
+def pairs_of(one: PolicyRun, other: PolicyRun) -> dict[str, list[tuple[bool, bool]]]:
+    """By task, whether each solved it in the episodes of one seed that both have."""
     theirs = {(each.task_id, each.seed): each.solved for each in other.episodes}
     found: dict[str, list[tuple[bool, bool]]] = {}
     for each in one.episodes:

@@ -13,6 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from codegym.evaluation import compare, open_evaluation
+from codegym.evaluation.report import pairs_of
 from codegym.training.metrics import read_metrics
 
 SHOWN = ("comparison", "arithmetic", "changed_constant", "boolean")
@@ -127,6 +129,19 @@ def row(name: str, found: Mapping[str, dict]) -> str:
     return f"| {name} | {' | '.join(cells)} |"
 
 
+def gain(out: Path, pack: str, seeds: int) -> str:
+    """What rewards added to demonstrations, all seeds together; the interval is by tasks."""
+    runs = {run.name: run for run in open_evaluation(out / f"evals/{pack}")}
+    pairs: dict[str, list[tuple[bool, bool]]] = {}
+    for seed in range(seeds):
+        after, before = (runs[f"hf:runs/{name}-{seed}"] for name in ("rl", "sft"))
+        for task, found in pairs_of(after, before).items():
+            pairs.setdefault(task, []).extend(found)
+    found = compare(pairs)
+    low, high = (100 * bound for bound in found.ci95)
+    return f"{100 * found.difference:+.1f} ({low:+.1f} to {high:+.1f}) points of {found.tasks}"
+
+
 def gradings(folder: Path) -> str:
     """What a training's rewards cost."""
     lines = read_metrics(folder)
@@ -155,6 +170,8 @@ def main(out: Path, seeds: int) -> None:
     print("| held-out functions | demonstrated operators | others |\n|---|---|---|")
     for name in next(iter(rates.values())):
         print(row(name, {kind: found[name] for kind, found in rates.items()}))
+    gains = [gain(out, f"{kind}-held-out", seeds) for kind in KINDS]
+    print(f"| gain by rewards | {' | '.join(gains)} |")
 
 
 if __name__ == "__main__":

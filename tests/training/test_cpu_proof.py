@@ -1,13 +1,14 @@
 """The CPU proof's short form: real sandboxes, real gradings, and a model that learns from them."""
 
 import math
+import re
 
 import pytest
 
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from training.cpu_proof import SHOWN, Proof, Size
+from training.cpu_proof import SHOWN, Proof, Size, gain
 
 from codegym.registration import resolve
 from codegym.tasks.holding_out import made_by
@@ -56,3 +57,15 @@ def test_rewards_are_gradings_and_what_was_graded_is_known(proof):
     assert sum(each["graded/unique"] for each in told) > 0
     assert sum(each["graded/hits"] for each in told) > 0
     assert all(each["solved"] > 0 for each in told)
+
+
+def test_what_rewards_add_is_told(proof):
+    policies = ["hf:runs/sft-0", f"hf:{proof.reinforce(0).relative_to(proof.out)}"]
+    found = proof.measure("shown-train", policies)
+    told = gain(proof.out, "shown-train", 1)
+    points, tasks = re.match(
+        r"([+-][\d.]+) \([+-][\d.]+ to [+-][\d.]+\) points of (\d+)", told
+    ).groups()
+    before, after = (found[policy]["solve_rate"] for policy in policies)
+    assert float(points) == pytest.approx(100 * (after - before), abs=0.06)
+    assert int(tasks) == found[policies[0]]["tasks"]
