@@ -107,6 +107,38 @@ def test_a_layer_holds_files_and_no_more(name, tiny):
     assert toolchain_stamp([name]) == toolchain_stamp([name]) != toolchain_stamp([])
 
 
+def test_a_script_that_calls_a_builder_brings_no_folder_along(monkeypatch, tmp_path):
+    """Of one in ``~/bin`` the folder above is the user's own."""
+    require("java")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "secret").write_text("none of a sandbox's business")
+    for name in ("mvn", "gradle"):
+        script = tmp_path / "bin" / name
+        script.write_text("#!/bin/sh\n")
+        script.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    (layer,) = toolchain_layers(["java"], LayerStore(tmp_path / "store"))
+    assert not [path for path in layer.rglob("*") if path.name in ("secret", "mvn", "gradle")]
+
+
+def test_a_builder_comes_without_this_machines_settings(monkeypatch, tmp_path):
+    require("java")
+    home = tmp_path / "maven"
+    files = ("bin/mvn", "boot/plexus-classworlds-2.jar", "conf/settings.xml", "lib/maven-core.jar")
+    for name in files:
+        (home / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / name).write_text("#!/bin/sh\n")
+    (home / "bin/mvn").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{home / 'bin'}:{os.environ['PATH']}")
+    (layer,) = toolchain_layers(["java"], LayerStore(tmp_path / "store"))
+    there = layer / "usr/local/lib/mvn"
+    assert {str(one.relative_to(there)) for one in there.rglob("*") if one.is_file()} == {
+        "bin/mvn",
+        "boot/plexus-classworlds-2.jar",
+        "lib/maven-core.jar",
+    }
+
+
 def test_a_builder_that_is_installed_later_makes_another_stamp(monkeypatch, tmp_path):
     require("java")
     before = toolchain_stamp(["java"])

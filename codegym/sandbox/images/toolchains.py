@@ -41,7 +41,12 @@ _C_LIBRARY = re.compile(
     r"|libmvec\.so\.1"
 )
 _NOT_OF_JAVA = re.compile(r"src\.zip|jmods|demo|man|legal|docs|sample|include")
-_NOT_OF_BUILDS = re.compile(r"src|docs|samples|man")
+#: What Maven and Gradle have in their own folder: a script elsewhere that calls them has not.
+_BUILDERS = {"mvn": "boot/plexus-classworlds*.jar", "gradle": "lib/gradle-launcher-*.jar"}
+#: This machine's own settings hold addresses and passwords.
+_NOT_OF_BUILDS = re.compile(
+    r"src|docs|samples|man|settings.*\.xml|toolchains\.xml|gradle\.properties|init\.d"
+)
 _NOT_OF_GO = re.compile(r"testdata|.*_test\.go|cmd|.*_race|obj|doc|api|test|misc")
 
 
@@ -251,6 +256,8 @@ def _fill_java(listing: Listing, programs: Mapping[str, Path]) -> None:
 def _add_builder(listing: Listing, path: Path) -> None:
     """Maven or Gradle; Debian's Gradle looks for itself, and for libraries, by their places."""
     home = path.resolve().parent.parent
+    if not any(home.glob(_BUILDERS[path.name])):
+        return
     packaged = home.is_relative_to("/usr/share")
     at = place(home) if packaged else f"usr/local/lib/{path.name}"
     _add_tree(listing, home, at, _NOT_OF_BUILDS)
@@ -287,7 +294,7 @@ _KNOWN: Mapping[str, _Toolchain] = {
         "openjdk-17-jdk-headless",
         _fill_java,
         {"JAVA_HOME": "/usr/local/lib/jdk"},
-        also=("mvn", "gradle"),
+        also=tuple(_BUILDERS),
     ),
     "node": _Toolchain(("node",), "nodejs", _fill_node),
     "rust": _Toolchain(
