@@ -36,6 +36,7 @@ from codegym.cli import (
 from codegym.cli.bench import command as bench
 from codegym.cli.curriculum import command as curriculum
 from codegym.cli.demo import command as demo
+from codegym.cli.output import safe
 from codegym.errors import CodeGymError
 
 #: Where this variable is set, an error is also told with its traceback and its causes.
@@ -52,7 +53,7 @@ class Commands(TyperGroup):
         except CodeGymError as error:
             if os.environ.get(TRACEBACK):
                 typer.echo("".join(traceback.format_exception(error)), err=True, nl=False)
-            typer.echo(f"codegym: {error}", err=True)
+            typer.echo(f"codegym: {safe(str(error))}", err=True)
             raise typer.Exit(error.exit_status) from None
         except KeyboardInterrupt:
             typer.echo("codegym: interrupted", err=True)

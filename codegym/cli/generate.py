@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 from collections import Counter
 from collections.abc import Coroutine, Mapping
 from dataclasses import replace
@@ -98,7 +99,7 @@ def generate(
         count=count,
         seed=seed,
         workers=workers,
-        known=known,
+        known=[*known, *mutation.made_otherwise(home, folder)],
         joining=mutation.Joining(composites, orders, generating.attempts_of(failed, home, orders)),
         detail=detail.value,
     )
@@ -203,7 +204,9 @@ def _print_pack(pack: PackInfo, folder: Path, tasks: tuple[int, int], given: Pat
     out, named = console(), f"version {pack.version} of the pack {pack.name}"
     said = f"{named}, {counted(held, 'task')}, {new} of them new, in {folder}"
     out.print(safe(said), soft_wrap=True)
-    source = pack.name if given is None else given if given.name != str(given) else f"./{given}"
+    source = pack.name
+    if given is not None:
+        source = shlex.quote(str(given) if "/" in str(given) else f"./{given}")
     out.print(safe(f"codegym tasks list --tasks {source}"), style="dim", soft_wrap=True)
 
 

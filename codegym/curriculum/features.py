@@ -23,6 +23,8 @@ from codegym.types import Task
 #: Most detail of a statement; and so many actions that nobody misses more.
 _MOST_DETAIL: Final = 3
 _AMPLE_STEPS: Final = 96
+#: Of a mutant in the middle, as a power of two.
+_USUAL_SUSPECTS: Final = 5.0
 
 Floats = NDArray[np.float64]
 
@@ -36,6 +38,11 @@ def _hidden_from_view(found: Mapping[str, float]) -> float:
     failing = found["failing_tests"]
     covering = found["covering_tests"] or failing + found["passing_tests"]
     return math.log(max(covering, failing, 1.0) / max(failing, 1.0))
+
+
+def _well_hidden(found: Mapping[str, float]) -> float:
+    """How many lines are as suspicious as the fault's, against what is usual."""
+    return (_log2(found["suspects"]) - _USUAL_SUSPECTS) / 8 if "suspects" in found else 0.0
 
 
 #: Each feature: how it is read from a task's numbers (missing ones are 0), scaled to about 0 to 1
@@ -56,7 +63,7 @@ FEATURES: Final[Mapping[str, tuple[Callable[[Mapping[str, float]], float], float
     "untraced": (lambda found: found["untraced"], 0.3),
     "unshown": (lambda found: found["unshown"], 0.4),
     "brief": (lambda found: found["brief"], 0.5),
-    "suspects": (lambda found: _log2(found["suspects"]) / 8, 3.0),
+    "suspects": (_well_hidden, 3.0),
 }
 WEIGHTS: Final = np.array([weight for _, weight in FEATURES.values()])
 

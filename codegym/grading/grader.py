@@ -21,6 +21,8 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
+from unidiff.patch import PatchSet
+
 from codegym.errors import SandboxError
 from codegym.grading.feedback import feedback
 from codegym.grading.observe.controlling import controlled
@@ -217,8 +219,16 @@ def _concluded(
     else:
         evidence = runner.evidence(run.result.report)
         records = [_as_written(one, ready, recording) for one in run.records]
-        found = observed(recording, task, evidence, records, crossing.tampering)
+        sources = _changed_by_the_answer(ready)
+        found = observed(recording, task, evidence, records, crossing.tampering, sources)
     return replace(found, refused=crossing.refused)
+
+
+def _changed_by_the_answer(ready: Ready) -> list[bytes]:
+    """The files that it changes, as a policy was shown them."""
+    tree = ready.prepared.start_tree
+    paths = {file.path for file in PatchSet(ready.task.patch)}
+    return [tree[path].data for path in sorted(paths & tree.keys())]
 
 
 def _as_written(outcome: TestOutcome, ready: Ready, recording: Recording) -> TestOutcome:

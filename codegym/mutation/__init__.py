@@ -10,7 +10,7 @@ from codegym.mutation.composites import (
 )
 from codegym.mutation.generate import Generated, generate
 from codegym.mutation.operators import NodeOperator, Operator, load_operators, python
-from codegym.mutation.packing import pack, place_for, tasks_in
+from codegym.mutation.packing import made_otherwise, pack, place_for, tasks_in
 from codegym.mutation.trial import REASONS, Reason
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "is_composite",
     "load_composites",
     "load_operators",
+    "made_otherwise",
     "pack",
     "place_for",
     "python",

@@ -29,8 +29,8 @@ _VERSION = "4"
 _RECORD = "baseline.json"
 #: Recording makes a suite this much slower, at worst.
 _SLOWER = 20.0
-#: So many lines are shown of what a build printed.
-_SHOWN_LINES = 20
+#: So much is shown of what a build printed, each line of it so far.
+_SHOWN_LINES, _SHOWN_CHARS = 20, 300
 
 
 @dataclass(frozen=True)
@@ -217,7 +217,7 @@ def _ordered(ready: Ready, passing: frozenset[str], backwards: SuiteRun) -> froz
 
 def _printed(observed: Observed) -> str:
     """What a build or a command printed last, where that is why there is no test."""
-    lines = observed.uncollected.get(".", "").splitlines()[:-1]
+    lines = [one[:_SHOWN_CHARS] for one in observed.uncollected.get(".", "").splitlines()[:-1]]
     return "\n".join(["\nThis is what was printed last:", *lines[-_SHOWN_LINES:]]) if lines else ""
 
 

@@ -54,6 +54,7 @@ class Gathering:
             for task in known
             if (effect := task.provenance.get("effect")) is not None
         }
+        self._known = {task.instance_id for task in known}
         self._answers = {
             (task.patch, frozenset(task.fail_to_pass)): task.instance_id
             for task in known
@@ -91,9 +92,9 @@ class Gathering:
         baseline, covering = self._screen.tests_for(candidate)
         plan = draft(candidate, baseline.ready)
         effect = effect_of(candidate, trial.failing)
-        known = self._answers.get((plan.patch, frozenset(trial.failing)))  # of a commit, say
-        self._effects[effect] = known or plan.instance_id
-        if known is not None:
+        same = self._answers.get((plan.patch, frozenset(trial.failing)))  # of a commit, say
+        self._effects[effect] = same or plan.instance_id
+        if same is not None and plan.instance_id not in self._known:
             self.funnel["same_effect"] += 1
             return False
         self._alike[candidate.functions, candidate.operator] += 1

@@ -54,6 +54,16 @@ def tasks_in(folder: Path, environment: Environment) -> list[Task]:
     return list(read_rows(folder / ROWS))
 
 
+def made_otherwise(environment: Environment, folder: Path) -> list[Task]:
+    """The tasks of an environment's own pack that are no mutants, where that is not ``folder``."""
+    own = environment.folder
+    if own == folder or not is_pack(own):
+        return []
+    if read_info(own).environments.get(environment.name) != environment.digest:
+        return []
+    return [task for task in read_rows(own / ROWS) if _effect(task) is None]
+
+
 def pack(folder: Path, environment: Environment, generated: Generated) -> PackInfo:
     """Add tasks to a pack, as its next version; those that it holds stay.
 

@@ -54,7 +54,8 @@ def suspects(candidate: Candidate, coverage: Coverage, failing: Collection[str])
     """
     heat = heat_of(_counts(coverage, frozenset(failing)), len(failing))
     least = min(hottest(spot, heat) for spot in candidate.spots)
-    return max(sum(hot >= least for lines in heat.values() for hot in lines.values()), 1)
+    bar = least * (1.0 - 1e-9)  # what is equal may differ in the last digit
+    return max(sum(hot >= bar for lines in heat.values() for hot in lines.values()), 1)
 
 
 def _counts(coverage: Coverage, failing: frozenset[str]) -> Counts:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -75,8 +76,8 @@ def require_pack_name(folder: Path) -> None:
 def require_writable(folder: Path) -> None:
     """Raise ``UsageError`` where a folder, or the one it would be made in, cannot be written to."""
     folder = folder.absolute()
-    there = next(one for one in (folder, *folder.parents) if one.exists())
     try:
+        there = next(one for one in (folder, *folder.parents) if os.path.lexists(one))
         tempfile.TemporaryDirectory(dir=there).cleanup()  # who is root may, and still cannot
     except OSError as error:
         mend = "name another folder, or work in one"

@@ -67,8 +67,9 @@ class Grade:
         protection: How many FAIL_TO_PASS tests have each assurance.
         siblings: How many held-out variants of FAIL_TO_PASS tests, with other inputs, had to pass.
         siblings_passed: How many did.
-        hard_codable: Whether there were none, or only such that take answers that are shown: then
-            a table of the tests' inputs, with one answer for all others, would pass, or may.
+        hard_codable: Whether there were none, or only such that take answers that are shown, in
+            tests or in what is to be changed, or truth values: then a table of the tests' inputs,
+            with one answer for all others, would pass, or may.
     """
 
     score: float

@@ -47,6 +47,13 @@ def test_a_recorded_escape_sequence_is_shown_not_obeyed(codegym, tmp_path):
         assert char not in ran.out
 
 
+def test_an_error_steers_no_terminal(codegym, tmp_path):
+    ran = codegym("check", tmp_path / "\x1b[2Jtasks.jsonl")
+    assert ran.status == 2
+    assert "\u241b[2Jtasks.jsonl" in ran.err
+    assert "\x1b" not in ran.err
+
+
 @pytest.mark.parametrize(
     "text", ["", "no JSON", "[1]", '{"name": 3}', '{"name": "a", "arguments": [1]}', "[" * 9999]
 )

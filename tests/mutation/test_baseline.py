@@ -191,13 +191,13 @@ async def test_what_is_wrong_with_a_suite_is_told(setting, tmp_path, name):
 async def test_what_a_command_printed_is_told(setting, tmp_path):
     home = environment_of(tmp_path / "tiny", {})
     file = home.folder / "environment.toml"
-    command = "echo no such library; echo at line 7; exit 3"
+    command = "echo no such library; echo at line 7; head -c 900 /dev/zero | tr '\\\\0' x; exit 3"
     suite = f'name = "unit"\nrunner = "junit"\ncommand = "{command}"\nreports = ["out/*.xml"]\n'
     head, _, rest = file.read_text().partition('name = "unit"\n')
     rest = rest[rest.index("select") :].replace('import_paths = ["src"]\n', "")
     file.write_text(head + suite + rest)
     operators = load_operators((), "python", ["FixTests"])
-    printed = "This is what was printed last:\n(.*\n)*no such library\nat line 7"
+    printed = "This is what was printed last:\n(.*\n)*no such library\nat line 7\nx{300}$"
     with pytest.raises(UsageError, match=f"status 3.*{file}\n{printed}"):
         await generate(load_environment(home.folder), setting, operators, count=1)
 

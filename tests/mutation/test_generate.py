@@ -11,7 +11,14 @@ from support import make_tiny_environment, tiny_task
 from codegym.errors import UnavailableError, UsageError
 from codegym.grading.progress import Progress
 from codegym.grading.setting import Setting
-from codegym.mutation import generate, load_operators, pack, place_for, tasks_in
+from codegym.mutation import (
+    generate,
+    load_operators,
+    made_otherwise,
+    pack,
+    place_for,
+    tasks_in,
+)
 from codegym.mutation.baseline import measure
 from codegym.sandbox.backends import pick
 from codegym.store import LayerStore
@@ -129,6 +136,9 @@ async def test_no_task_is_one_that_a_commit_made(setting, tiny, faults):
     more = await generate(tiny, setting, operators, count=5, seed=1, known=[by_hand])
     assert effect not in {task.provenance["effect"] for task in more.tasks}
     assert more.funnel["same_effect"] >= 1
+    # What is there already stays: the commit's task came later.
+    held = await generate(tiny, setting, operators, count=5, seed=1, known=[first, by_hand])
+    assert first.instance_id in {task.instance_id for task in held.tasks}
     other = replace(by_hand, fail_to_pass=("tests/test_order.py::test_other",))
     same = await generate(tiny, setting, operators, count=5, seed=1, known=[other])
     assert same.tasks == faults.tasks[:5]
@@ -270,6 +280,19 @@ async def test_packs(setting, tiny, faults, tmp_path, monkeypatch):
     elsewhere = place_for(home, tmp_path / "more")
     assert pack(elsewhere, home, faults).name == "more"
     assert read_info(elsewhere).version == 1
+
+
+async def test_what_is_no_mutant_is_known_from_the_environments_own_pack(tiny, faults, tmp_path):
+    assert made_otherwise(tiny, tiny.folder) == []
+    folder = make_tiny_environment(tmp_path / "tiny").folder
+    home = load_environment(folder)
+    first, second = faults.tasks[:2]
+    by_hand = replace(first, instance_id="tiny-by-hand", provenance={})
+    pack(folder, home, replace(faults, tasks=(by_hand, second)))
+    assert made_otherwise(home, tmp_path / "elsewhere") == [by_hand]
+    text = (folder / "environment.toml").read_text()
+    (folder / "environment.toml").write_text(text.replace("short lists", "long lists"))
+    assert made_otherwise(load_environment(folder), tmp_path / "elsewhere") == []
 
 
 async def test_two_that_wrote_one_pack_at_once_add_no_effect_twice(tiny, faults, tmp_path):

@@ -1,6 +1,6 @@
 """How suspicious lines are, and how many a fault hides among."""
 
-import math
+from fractions import Fraction
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -46,8 +46,8 @@ def test_suspects_are_the_lines_no_less_suspicious_than_the_fault(ran, data, pla
     for line in range(1, LINES + 1):
         runs = {test for test, reached in ran.items() if line in reached}
         if runs & failing:
-            of[line] = len(runs & failing) / math.sqrt(len(failing) * len(runs))
-    expected = sum(hot >= of.get(place, 0.0) for hot in of.values())
+            of[line] = Fraction(len(runs & failing) ** 2, len(failing) * len(runs))
+    expected = sum(hot >= of.get(place, 0) for hot in of.values())
     coverage = Coverage({test: {"a.py": reached} for test, reached in ran.items()})
     assert suspects(fault(place), coverage, failing) == max(expected, 1)
 
@@ -60,3 +60,10 @@ def test_a_fault_of_several_edits_hides_as_well_as_its_best_hidden_one():
     assert suspects(fault(1, 2), coverage, {"a"}) == 2
     assert suspects(fault(1, 3), coverage, {"a"}) == 3
     assert suspects(fault(1, 6), coverage, {"a"}) == 3  # no failing test runs it: all are suspects
+
+
+def test_lines_as_suspicious_as_the_fault_are_suspects_whatever_digits_say():
+    """Of three failing tests one of one, and three of nine: both are the square root of 1/3."""
+    ran = {"a": {1, 2}, "b": {2}, "c": {2}, **{name: {2} for name in "defghi"}}
+    coverage = Coverage({test: {"a.py": frozenset(lines)} for test, lines in ran.items()})
+    assert [suspects(fault(line), coverage, {"a", "b", "c"}) for line in (1, 2)] == [2, 2]

@@ -48,6 +48,7 @@ def observed(
     evidence: Evidence,
     records: Sequence[TestOutcome],
     tampering: Sequence[Tampering] = (),
+    sources: Collection[bytes] = (),
 ) -> Grade:
     """Hold a report against the recording: the grade, without the rest of its maker's.
 
@@ -57,6 +58,7 @@ def observed(
         evidence: What was seen; untrusted.
         records: What was reported, by key; untrusted.
         tampering: What was found before.
+        sources: The files that the answer changes, as they were shown.
     """
     own, held_out = keys_of(recording, task)
     verdict = settle((*own, *held_out), records)
@@ -81,8 +83,8 @@ def observed(
         score=grade.score if passed == len(held_out) else 0.0,
         siblings=len(held_out),
         siblings_passed=passed,
-        hard_codable=hard_codable(recording, task),
-        forging_bound=forging_bound(recording, task),
+        hard_codable=hard_codable(recording, task, sources),
+        forging_bound=forging_bound(recording, task, sources),
     )
     return with_protection(grade, recording, task, weakened=weakened)
 
@@ -201,15 +203,16 @@ def _exact_values(test: TestRecord, sites: Mapping[int, Site], *, sealed: bool) 
     }
 
 
-def hard_codable(recording: Recording, task: Task) -> bool:
+def hard_codable(recording: Recording, task: Task, sources: Collection[bytes] = ()) -> bool:
     """Whether a table of the shown tests' inputs, with one answer for all others, passes, or may.
 
-    It may where no sibling takes an answer that shown tests lack: its input may be in the table,
-    and where not, what it takes may be the one answer. So may a truth value be, shown or not.
+    It may where no sibling takes an answer that neither shown tests nor ``sources`` have: its input
+    may be in the table, and where not, what it takes may be the one answer. So may a truth value
+    be, shown or not.
     """
-    shown = _shown(recording, task)
+    known = _shown(recording, task).union(*map(literals, sources))
     return task.hidden.isdisjoint(task.fail_to_pass) and not any(
-        value not in shown and bits(value) >= INFORMATIVE_BITS
+        value not in known and bits(value) >= INFORMATIVE_BITS
         for test in recording.siblings_of(task.fail_to_pass)
         for value in test.lacking
     )
@@ -225,13 +228,13 @@ def _shown(recording: Recording, task: Task) -> set[Value]:
     }
 
 
-def forging_bound(recording: Recording, task: Task) -> float:
+def forging_bound(recording: Recording, task: Task, sources: Collection[bytes] = ()) -> float:
     """The chance that values are guessed by one who knows the tests that are shown.
 
     Only values that an assertion holds to exactly count, each once. Counted are those of siblings
     that unsolved code does not give, and those of failing tests that are hidden. Known are all
-    values of shown tests, and whatever is written in the modules as they are laid into a grade,
-    siblings' inputs among it.
+    values of shown tests, and whatever is written in ``sources`` and in the modules of tests as
+    they are laid into a grade, siblings' inputs among it.
     """
     shown = _shown(recording, task)
     lacking: set[Value] = set()
@@ -243,7 +246,7 @@ def forging_bound(recording: Recording, task: Task) -> float:
             lacking |= _exact_values(test, recording.sites_of(test.key), sealed=True)
     for test in recording.siblings_of(task.fail_to_pass):
         lacking.update(test.lacking)
-    written = (literals(recording.sources.get(path, b"")) for path in files)
+    written = map(literals, (*sources, *(recording.sources.get(path, b"") for path in files)))
     # All together, in no container that has a size to be guessed: what was said once is known.
     together = Value("std", parts=tuple(sorted(lacking - shown, key=order)))
     return float(2.0 ** -bits(together, shown.union(*written)))
