@@ -71,7 +71,7 @@ def test_bad_options_are_told(make):
         make("CodeGym/FixTests-v0", tasks="no-such-source")
     with pytest.raises(UsageError, match="no such file"):
         make("CodeGym/FixTests-v0", tasks="sealed:x")
-    with pytest.raises(NotFoundError, match="no curriculum named 'x'; bundled: adaptive"):
+    with pytest.raises(NotFoundError, match="named 'x'; a curriculum is a TOML file"):
         make("CodeGym/FixTests-v0", tasks="curriculum:x")
 
 

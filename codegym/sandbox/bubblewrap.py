@@ -98,9 +98,9 @@ class Bubblewrap:
         if box := self._boxes.get(name):
             box.exited(status, reason)
 
-    def _lost(self) -> None:
+    def _lost(self, problem: str) -> None:
         for box in self._boxes.values():
-            box.lost("the sandbox launcher ended")
+            box.lost(problem)
 
     def inside(self, layer: Path) -> str:
         """A layer's name in the store. Raises ``UsageError`` where it lies elsewhere."""

@@ -56,14 +56,14 @@ class Launcher:
     Args:
         layers: The layer store's folder.
         on_exit: Told of boxes that ended by themselves: name, status, reason.
-        on_gone: Told when the launcher itself ended.
+        on_gone: Told what the launcher said last, when it ended itself.
     """
 
     def __init__(
         self,
         layers: Path,
         on_exit: Callable[[str, int, str], None],
-        on_gone: Callable[[], None] = lambda: None,
+        on_gone: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._layers, self._on_exit, self._on_gone = layers, on_exit, on_gone
         self._numbers = itertools.count()
@@ -171,7 +171,7 @@ class Launcher:
         for reply in self._replies.values():
             if not reply.done():
                 reply.set_exception(SandboxError(problem))
-        self._on_gone()
+        self._on_gone(problem)
 
     def close(self) -> None:
         """End it and everything that it started; returns once nothing is left. Idempotent."""
