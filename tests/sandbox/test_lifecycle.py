@@ -195,6 +195,30 @@ async def test_a_sandbox_that_kills_all_it_can_is_its_own_doing(backend, spec):
         assert (await box.shell("echo ok")).output == b"ok\n"
 
 
+async def test_a_launcher_that_can_make_no_group_says_so_and_lives(backend, spec):
+    if os.getuid() or not backend.launcher().hard:
+        pytest.skip("no control groups that this user may give away")
+    pid = backend.launcher()._process.pid
+    every = (Path(at) for at, *_ in os.walk("/sys/fs/cgroup"))
+    tops = [at for at in every if at.name.startswith(f"codegym-{pid}-")]
+    owners = {at: (at.stat().st_uid, at.stat().st_gid) for at in tops}
+    assert tops
+    try:
+        for at in tops:
+            os.chown(at, 0, 0)
+        async with await backend.start(spec) as box:  # its group was there already
+            assert (await box.shell("echo ok")).output == b"ok\n"
+            with pytest.raises(SandboxError, match="ermission"):
+                await backend.start(spec)
+            assert (await box.shell("echo ok")).output == b"ok\n"
+    finally:
+        for at, owner in owners.items():
+            os.chown(at, *owner)
+    async with await backend.start(spec) as box:
+        assert (await box.shell("echo ok")).output == b"ok\n"
+    assert backend.launcher()._process.pid == pid
+
+
 def monitor_of(backend):
     """The bubblewrap process of the only sandbox there is."""
     server = serving(backend.launcher()._process.pid)

@@ -112,7 +112,8 @@ class Server:
 
         def born(descriptor: int) -> None:
             self._born(box, number, read_json(descriptor))
-            self._settle()  # after the answer: this can wait for the kernel
+            with contextlib.suppress(OSError):  # the next start tries again, and says why not
+                self._settle()  # after the answer: this can wait for the kernel
             if old:
                 old.remove()
 
@@ -263,8 +264,13 @@ class Server:
     def _settle(self) -> None:
         """Move into a new group, where the last one was taken: the next box is born there."""
         if self._group is None and self._roots:
-            self._group = cgroup.make_group(self._roots)
-            self._group.join()
+            group = cgroup.make_group(self._roots)
+            try:
+                group.join()
+            except OSError:
+                group.remove()
+                raise
+            self._group = group
 
     def _must_poll(self) -> bool:
         return not self._hard_memory and any(box.first for box in self._boxes.values())
