@@ -114,6 +114,37 @@ def test_ctrl_c_while_a_class_is_made_is_no_error_of_the_class(monkeypatch):
         raise RuntimeError("Error calling __set_name__") from KeyboardInterrupt()
 
     monkeypatch.setattr("codegym.cli.app.app", app)
+    monkeypatch.setattr("sys.unraisablehook", sys.unraisablehook)  # put back
     with pytest.raises(SystemExit) as ended:
         codegym.cli.main()
     assert ended.value.code == codegym.cli.INTERRUPTED
+
+
+IN_A_CALLBACK = """
+import signal, time, weakref
+import codegym.cli
+from codegym.cli import app
+
+class Lock:
+    pass
+
+def waits():
+    lock = Lock()
+    reference = weakref.ref(lock, lambda _: signal.raise_signal(signal.SIGINT))
+    del lock
+    time.sleep(50)
+
+app.app = waits
+codegym.cli.main()
+"""
+
+
+def test_ctrl_c_in_a_callback_is_not_lost():
+    ran = subprocess.run(
+        [sys.executable, "-c", IN_A_CALLBACK],
+        capture_output=True,
+        text=True,
+        timeout=40,
+        check=False,
+    )
+    assert (ran.returncode, ran.stderr) == (130, "")
