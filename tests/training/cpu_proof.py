@@ -135,8 +135,8 @@ def gain(out: Path, pack: str, seeds: int) -> str:
     pairs: dict[str, list[tuple[bool, bool]]] = {}
     for seed in range(seeds):
         after, before = (runs[f"hf:runs/{name}-{seed}"] for name in ("rl", "sft"))
-        for task, found in pairs_of(after, before).items():
-            pairs.setdefault(task, []).extend(found)
+        for task, outcomes in pairs_of(after, before).items():
+            pairs.setdefault(task, []).extend(outcomes)
     found = compare(pairs)
     low, high = (100 * bound for bound in found.ci95)
     return f"{100 * found.difference:+.1f} ({low:+.1f} to {high:+.1f}) points of {found.tasks}"
