@@ -63,8 +63,8 @@ class Marker:
             SandboxError: In several attempts. ``TaskError``: the task is broken.
         """
 
-        def cold() -> Awaitable[Grade]:
-            return persistently(lambda: setting.grade(ready, work))
+        async def cold() -> Grade:
+            return Grade(await persistently(lambda: setting.score(ready, work)))
 
         return (await self.grade(cold, ready, work)).score
 

@@ -38,6 +38,7 @@ from codegym.sandbox.base import Backend, Sandbox
 from codegym.types import (
     Grade,
     Manifest,
+    Manner,
     ObservingRunner,
     Refusal,
     SandboxSpec,
@@ -49,6 +50,8 @@ from codegym.types import (
 #: A run that is killed is run again, so often at most: a machine's fault passes, and work that
 #: kills its own run does so each time.
 _RUNS = 3
+#: What comes after a failure changes no score.
+_MANNER = Manner(all_or_nothing=True)
 
 
 async def run_tests(
@@ -200,10 +203,14 @@ async def _lay(
 
 async def _run_expected(box: Sandbox, ready: Ready, recording: Recording | None) -> SuiteRun:
     if recording is None:
-        return await _run(box, ready, ready.task.test_ids)
+        return await run_suite(
+            box, ready.environment, ready.suite, ready.runner, ready.task.test_ids, manner=_MANNER
+        )
     own, siblings = keys_of(recording, ready.task)
     watch = Watch((*own, *siblings), limited=siblings)
-    return await run_suite(box, ready.environment, ready.suite, ready.runner, watch=watch)
+    return await run_suite(
+        box, ready.environment, ready.suite, ready.runner, watch=watch, manner=_MANNER
+    )
 
 
 def _concluded(

@@ -214,6 +214,16 @@ class Setting:
             self.backend, ready, work, attempts, replace(observation, recording=true)
         )
 
+    async def score(self, ready: Ready, work: Manifest) -> float:
+        """The score of a policy's work: what ``grade`` gives, and sooner where that is 0.0.
+
+        Work that fails a test as it is written does not wait for what is known of siblings, which
+        the first grade of a task has to find out. Raises as ``grade`` does.
+        """
+        if (await grade(self.backend, ready, work)).score == 0.0:
+            return 0.0
+        return (await self.grade(ready, work)).score
+
     async def recording(self, ready: Ready) -> Recording | None:
         """What a task's tests see on its solved tree; None where its runner cannot observe.
 

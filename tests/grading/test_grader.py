@@ -2,16 +2,23 @@
 
 import asyncio
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
 from codegym.errors import NotFoundError, SandboxError, TaskError
-from codegym.grading.grader import run_tests
+from codegym.grading.grader import grade, run_tests
 from codegym.grading.setting import Setting
 from codegym.sandbox.backends import pick
 from codegym.sandbox.base import Backend
 from codegym.tasks import Service
 from codegym.types import Action, Change, Manifest, Observation, Trajectory, Turn, call
+
+#: Passes the tests that are shown.
+TABLE = b"""
+def largest(numbers): return max(numbers)
+def median(numbers): return 2.5 if 4 in numbers else sorted(numbers)[len(numbers) // 2]
+"""
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -90,6 +97,35 @@ async def test_a_hung_solution_is_a_failure_and_says_so(range_):
     assert grade.score == 0.0
     assert {outcome.outcome for outcome in grade.outcomes} == {"missing"}
     assert "stopped after" in grade.text
+
+
+@pytest.mark.parametrize("fails", ["None", "1 / 0"])
+async def test_a_test_that_hangs_after_one_that_failed_is_not_waited_for(range_, fails):
+    source = (
+        "def total(numbers): return %s\ndef mean(numbers):\n    while numbers: pass\n    return 0\n"
+    )
+    work = Manifest((Change("src/tinycalc/arith.py", (source % fails).encode()),))
+    asked = range_.setting.grade if "/" in fails else partial(grade, range_.setting.backend)
+    found = await asked(range_.ready, work)
+    outcomes = {one.id.rpartition("::")[2]: one for one in found.outcomes}
+    assert found.score == 0.0
+    assert "after another test had failed" in outcomes["test_mean"].message
+    assert outcomes["test_largest"].outcome == "passed"
+    assert "stopped after" not in found.text
+
+
+async def test_a_score_is_that_of_the_grade_and_failing_work_waits_for_no_siblings(
+    range_, monkeypatch
+):
+    table, wrong = (Manifest((Change("src/tinycalc/order.py", one),)) for one in (TABLE, b""))
+    setting, ready = range_.setting, range_.ready
+    for work, score in ((range_.gold, 1.0), (table, 0.0), (Manifest(), 0.0), (wrong, 0.0)):
+        assert (await setting.grade(ready, work)).score == score
+        assert await setting.score(ready, work) == score
+    monkeypatch.setattr(setting, "_recordings", None)
+    assert await setting.score(ready, wrong) == 0.0
+    with pytest.raises(AttributeError):
+        await setting.score(ready, table)
 
 
 async def test_a_solution_that_cannot_be_imported_says_why(range_):

@@ -9,17 +9,19 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 
 from codegym.mutation.candidates import Candidate, find_candidates
 from codegym.mutation.operators import Operator, load_operators
 from codegym.mutation.suspicion import Heat, hottest
-from codegym.syntax import Edit, Parsed
+from codegym.syntax import Edit, Parsed, parse
 
 #: So often are operators asked that draw one of several replacements.
 _DRAWS = 4
 #: Compiled queries are shared by threads, and bear only one at a time.
 _alone = threading.Lock()
+#: Tasks of one repository have most of their files in common.
+_FILES = 256
 
 
 def choices(files: Mapping[str, Parsed], heat: Heat, limit: int) -> tuple[Candidate, ...]:
@@ -37,21 +39,31 @@ def choices(files: Mapping[str, Parsed], heat: Heat, limit: int) -> tuple[Candid
     suspects = {path: parsed for path, parsed in files.items() if path in heat} or dict(files)
     if not suspects:
         return ()
-    operators = _operators(next(iter(suspects.values())).language)
-    found: dict[tuple[str, Edit], Candidate] = {}
     with _alone:
-        for draw in range(_DRAWS):
-            for one in find_candidates(suspects, operators, draw):
-                found.setdefault((one.path, one.edit), one)
+        found = [
+            one
+            for path in sorted(suspects)
+            for one in _edits(path, suspects[path].source, suspects[path].language)
+        ]
     turns: Counter[tuple[float, str]] = Counter()
     ranked = []
-    for place, key in enumerate(sorted(found)):
-        one = found[key]
+    for place, one in enumerate(found):
         hot = hottest(one, heat)
         turns[hot, one.operator] += 1
         ranked.append((-hot, turns[hot, one.operator], place, one))
     ranked.sort(key=lambda each: each[:3])
     return tuple(each[-1] for each in ranked[:limit])
+
+
+@lru_cache(_FILES)
+def _edits(path: str, source: bytes, language: str) -> tuple[Candidate, ...]:
+    """All edits of a file, in order, each once."""
+    files, operators = {path: parse(source, language)}, _operators(language)
+    found: dict[Edit, Candidate] = {}
+    for draw in range(_DRAWS):
+        for one in find_candidates(files, operators, draw):
+            found.setdefault(one.edit, one)
+    return tuple(found[edit] for edit in sorted(found))
 
 
 @cache

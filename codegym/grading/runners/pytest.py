@@ -129,6 +129,8 @@ class PytestRunner:
             asked["changed"] = list(manner.changed)
         if manner.compiling:
             asked["compile"] = True
+        if manner.all_or_nothing:
+            asked["all_or_nothing"] = True
         env = {**command.env, "PYTHONHASHSEED": str(manner.hash_seed)}
         stdin = json.dumps(json.loads(command.stdin) | asked).encode()
         return replace(command, env=env, stdin=stdin)

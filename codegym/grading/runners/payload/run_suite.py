@@ -10,8 +10,9 @@ The request is one JSON object on standard input: ``ids`` (empty for all), ``sel
 ``limit_sec`` and ``nodes`` then say of which the time is limited, and whether to report node ids,
 and ``projections`` which attributes stand for an instance of a class.
 With ``brief`` nobody reads why a test failed; pytest takes long to say it. With ``reverse`` tests
-run in the opposite order. With ``changed``, which files those are, what ``keep_bytecode`` kept is
-used; with ``compile`` it is reported. With ``work``, ``fork_mutants`` says what is done.
+run in the opposite order. With ``all_or_nothing`` one that fails decides: see ``Limiter``. With
+``changed``, which files those are, what ``keep_bytecode`` kept is used; with ``compile`` it is
+reported. With ``work``, ``fork_mutants`` says what is done.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ SECTIONS = {
     "tox.ini": b"[pytest]",
     "setup.cfg": b"[tool:pytest]",
 }
+LIMIT_SEC = 5.0
 PATIENCE = 6.0  # times the limit, at most, where a test had less of the processor than that
 RANK = {"passed": 0, "skipped": 1, "failed": 2, "error": 3}
 
@@ -137,18 +139,34 @@ class Limiter:
     """A pytest plug-in: some tests have a few seconds; past it they failed, whatever they do.
 
     One that had less of the processor than that is waited for: others may keep the machine busy.
+    With ``all_or_nothing`` all is decided when one that is not limited failed: from there on those
+    that are limited are left out, and the others have no more time than they had.
     """
 
-    def __init__(self, limited: Iterable[str], limit_sec: float, names: dict[str, str]) -> None:
+    def __init__(
+        self,
+        limited: Iterable[str],
+        limit_sec: float,
+        names: dict[str, str],
+        *,
+        all_or_nothing: bool = False,
+    ) -> None:
         self._limited, self._limit_sec, self._names = frozenset(limited), limit_sec, names
         self._began = 0.0, 0.0
-        self._armed = self._late = False
+        self._armed = self._late = self._decided = False
+        self._all_or_nothing = all_or_nothing
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        """Leave out what changes nothing any more."""
+        if self._decided and self._is_limited(item.nodeid):
+            raise pytest.skip.Exception("another test failed before")
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
         """Stop it in time; again each second, for a test may catch what stops it."""
         self._late = False
-        if self._names.get(item.nodeid) not in self._limited:
+        if not self._decided and not self._is_limited(item.nodeid):
             yield
             return
         self._began = _clock(), _cpu()
@@ -164,13 +182,20 @@ class Limiter:
         """One that was stopped did not pass."""
         if self._late and report.when == "call":
             report.outcome = "failed"
+        if self._all_or_nothing and report.failed and not self._is_limited(report.nodeid):
+            self._decided = True
+
+    def _is_limited(self, nodeid: str) -> bool:
+        return self._names.get(nodeid, nodeid) in self._limited
 
     def _stop(self, number: int, frame: FrameType | None) -> None:
         wall, cpu = _clock() - self._began[0], _cpu() - self._began[1]
         starved = cpu < self._limit_sec and wall < PATIENCE * self._limit_sec
         if self._armed and not starved:
             self._late = True
-            raise pytest.fail.Exception("it took too long", pytrace=False)
+            why = f"it took more than {self._limit_sec:g} s"
+            after = " after another test had failed" if self._decided else ""
+            raise pytest.fail.Exception(why + after, pytrace=False)
 
 
 class Ending:
@@ -270,6 +295,7 @@ def _plugins(request: dict[str, Any]) -> list[object]:
     """What reports, observes and records."""
     channel, keys, deselect = request["channel"], request.get("keys"), request["deselect"]
     plugins: list[object] = [Ending()]
+    all_or_nothing = request.get("all_or_nothing", False)
     if "changed" in request:
         load("keep_bytecode").use(request["root"], request["changed"])
     if request.get("compile"):
@@ -280,13 +306,15 @@ def _plugins(request: dict[str, Any]) -> list[object]:
     elif keys is None:
         reverse = request.get("reverse", False)
         plugins.append(Reporter(channel, request["ids"], deselect, reverse=reverse))
+        plugins.append(Limiter((), LIMIT_SEC, {}, all_or_nothing=all_or_nothing))
     else:
         names: dict[str, str] = {}
         *_, canonical, watching = load_observer()
         canonical.PROJECTIONS.update(request["projections"])
         observer = watching.Observer(channel, names, nodes=request["nodes"])
         sys.modules["_cg_observer"] = observer.face()
-        limiter = Limiter(request["limited"], request["limit_sec"], names)
+        limits = request["limited"], request["limit_sec"], names
+        limiter = Limiter(*limits, all_or_nothing=all_or_nothing)
         plugins += [Reporter(channel, keys, deselect, names), observer, limiter]
     if request.get("record"):
         plugins.append(load("record_lines").Recorder(request["record"], channel))
