@@ -63,8 +63,8 @@ class Marker:
             SandboxError: In several attempts. ``TaskError``: the task is broken.
         """
 
-        async def cold() -> Grade:
-            return Grade(await persistently(lambda: setting.score(ready, work)))
+        def cold() -> Awaitable[Grade]:
+            return persistently(lambda: setting.grade(ready, work, brief=True))
 
         return (await self.grade(cold, ready, work)).score
 
@@ -137,15 +137,21 @@ class Remembering(Setting):
         marker: Remembers; to be set before the first grade.
     """
 
+    foresees = False
     marker: Marker
 
     async def grade(
-        self, ready: Ready, work: Manifest, trajectory: Trajectory | None = None
+        self,
+        ready: Ready,
+        work: Manifest,
+        trajectory: Trajectory | None = None,
+        *,
+        brief: bool = True,
     ) -> Grade:
-        """See ``Setting.grade``."""
+        """See ``Setting.grade``; it is brief."""
 
         async def cold() -> Grade:
-            return await super(Remembering, self).grade(ready, work)
+            return await super(Remembering, self).grade(ready, work, brief=brief)
 
         found = await self.marker.grade(cold, ready, work)
         tried = scan(trajectory, ready.scene.package_names) if trajectory else ()

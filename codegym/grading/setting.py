@@ -56,6 +56,9 @@ class Setting:
         progress: Told, in words, what takes time.
     """
 
+    #: Whether a task's siblings are looked for as soon as somebody works on it.
+    foresees = True
+
     def __init__(
         self,
         backend: Backend,
@@ -162,7 +165,8 @@ class Setting:
             SandboxError: It did not start. ``TaskError``: a service of the environment did not.
         """
         box = await self._served(ready, await self.backend.start(spec or ready.start_spec))
-        self._recordings.soon(ready, box)  # a grade will follow
+        if self.foresees:
+            self._recordings.soon(ready, box)  # a grade will follow
         return box
 
     async def fork(self, ready: Ready, box: Sandbox) -> Sandbox:
@@ -182,7 +186,12 @@ class Setting:
         return box
 
     async def grade(
-        self, ready: Ready, work: Manifest, trajectory: Trajectory | None = None
+        self,
+        ready: Ready,
+        work: Manifest,
+        trajectory: Trajectory | None = None,
+        *,
+        brief: bool = False,
     ) -> Grade:
         """Grade a policy's work in a fresh sandbox.
 
@@ -193,6 +202,8 @@ class Setting:
             ready: The task.
             work: What ``Sandbox.collect`` read.
             trajectory: Where given, the grade also lists what was looked for in vain.
+            brief: Whether work that fails a test as it is written is graded by that alone: it does
+                not wait for the siblings, and nothing is told of them.
 
         Raises:
             SandboxError: The infrastructure broke: no verdict, never a score of 0.
@@ -201,6 +212,10 @@ class Setting:
         attempts: tuple[Tampering, ...] = ()
         if trajectory:  # long commands take long to read, and other episodes go on
             attempts = await asyncio.to_thread(scan, trajectory, ready.scene.package_names)
+        if brief:
+            found = await grade(self.backend, ready, work, attempts)
+            if found.score == 0.0:
+                return found
         observation = await self._recordings.observation(ready)
         if observation is not None:
             self._seals.check([observation.workspace])
@@ -213,16 +228,6 @@ class Setting:
         return await grade(
             self.backend, ready, work, attempts, replace(observation, recording=true)
         )
-
-    async def score(self, ready: Ready, work: Manifest) -> float:
-        """The score of a policy's work: what ``grade`` gives, and sooner where that is 0.0.
-
-        Work that fails a test as it is written does not wait for what is known of siblings, which
-        the first grade of a task has to find out. Raises as ``grade`` does.
-        """
-        if (await grade(self.backend, ready, work)).score == 0.0:
-            return 0.0
-        return (await self.grade(ready, work)).score
 
     async def recording(self, ready: Ready) -> Recording | None:
         """What a task's tests see on its solved tree; None where its runner cannot observe.

@@ -114,18 +114,22 @@ async def test_a_test_that_hangs_after_one_that_failed_is_not_waited_for(range_,
     assert "stopped after" not in found.text
 
 
-async def test_a_score_is_that_of_the_grade_and_failing_work_waits_for_no_siblings(
+async def test_a_brief_grade_has_the_same_score_and_failing_work_waits_for_no_siblings(
     range_, monkeypatch
 ):
     table, wrong = (Manifest((Change("src/tinycalc/order.py", one),)) for one in (TABLE, b""))
     setting, ready = range_.setting, range_.ready
     for work, score in ((range_.gold, 1.0), (table, 0.0), (Manifest(), 0.0), (wrong, 0.0)):
-        assert (await setting.grade(ready, work)).score == score
-        assert await setting.score(ready, work) == score
+        whole, brief = (
+            await setting.grade(ready, work),
+            await setting.grade(ready, work, brief=True),
+        )
+        assert whole.score == brief.score == score
+        assert (brief.siblings == whole.siblings) == (work in (range_.gold, table))
     monkeypatch.setattr(setting, "_recordings", None)
-    assert await setting.score(ready, wrong) == 0.0
+    assert (await setting.grade(ready, wrong, brief=True)).score == 0.0
     with pytest.raises(AttributeError):
-        await setting.score(ready, table)
+        await setting.grade(ready, table, brief=True)
 
 
 async def test_a_solution_that_cannot_be_imported_says_why(range_):
