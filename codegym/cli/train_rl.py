@@ -59,7 +59,8 @@ def rl(
     """Train by rewards: episodes in sandboxes, real grades, a step; again.
 
     Give the same command again to go on where it was stopped. With --memo, what was graded before
-    is not graded again, but for a twentieth; the exit status is 1 where a grade was not the same.
+    is not graded again, but for a twentieth, and what fails a test as it is written is held against
+    nothing else; the exit status is 1 where a grade was not the same.
     """
     given.require_train()
     from codegym.training.session import Budget
