@@ -50,8 +50,6 @@ from codegym.types import (
 #: A run that is killed is run again, so often at most: a machine's fault passes, and work that
 #: kills its own run does so each time.
 _RUNS = 3
-#: What comes after a failure changes no score.
-_MANNER = Manner(all_or_nothing=True)
 
 
 async def run_tests(
@@ -100,6 +98,8 @@ async def grade(
     work: Manifest,
     attempts: Sequence[Tampering] = (),
     observation: Observation | None = None,
+    *,
+    brief: bool = False,
 ) -> Grade:
     """Grade a policy's work.
 
@@ -109,6 +109,8 @@ async def grade(
         work: The work as data, read when every process of the policy was dead.
         attempts: What the policy looked for in vain; recorded, changes no score.
         observation: What its tests see on the solved tree, where that can be observed.
+        brief: Whether only the score matters: where one test failed, others may be cut off. Without
+            an observation.
 
     Returns:
         The verdict; whatever the work holds is scored, and never raises.
@@ -121,7 +123,7 @@ async def grade(
     crossing = _fitting(await asyncio.to_thread(cross, work, ready.scene), ready)
     durations = {"transfer": time.perf_counter() - began}
     for _ in range(_RUNS):
-        run, note = await _tested(backend, ready, crossing, observation, durations)
+        run, note = await _tested(backend, ready, crossing, observation, durations, brief)
         if not _killed(run, _expected(ready.task, recording)):
             break
     found = await asyncio.to_thread(_concluded, ready, crossing, run, recording)
@@ -150,6 +152,7 @@ async def _tested(
     crossing: Crossing,
     observation: Observation | None,
     durations: dict[str, float],
+    brief: bool,
 ) -> tuple[SuiteRun, str]:
     """Run the expected tests in a fresh sandbox; also what is to be said of services."""
     judged = time.perf_counter()
@@ -158,7 +161,7 @@ async def _tested(
         started = time.perf_counter()
         note = await _lay(box, ready, crossing, observation)
         laid = time.perf_counter()
-        run = await _run_expected(box, ready, observation.recording if observation else None)
+        run = await _run_expected(box, ready, observation and observation.recording, brief)
         tested = time.perf_counter()
     finally:
         await box.stop()
@@ -201,16 +204,16 @@ async def _lay(
     return await start_services(box, ready.environment)
 
 
-async def _run_expected(box: Sandbox, ready: Ready, recording: Recording | None) -> SuiteRun:
+async def _run_expected(
+    box: Sandbox, ready: Ready, recording: Recording | None, brief: bool
+) -> SuiteRun:
+    home, suite, runner = ready.environment, ready.suite, ready.runner
     if recording is None:
-        return await run_suite(
-            box, ready.environment, ready.suite, ready.runner, ready.task.test_ids, manner=_MANNER
-        )
+        manner = Manner(all_or_nothing=True) if brief else None
+        return await run_suite(box, home, suite, runner, ready.task.test_ids, manner=manner)
     own, siblings = keys_of(recording, ready.task)
     watch = Watch((*own, *siblings), limited=siblings)
-    return await run_suite(
-        box, ready.environment, ready.suite, ready.runner, watch=watch, manner=_MANNER
-    )
+    return await run_suite(box, home, suite, runner, watch=watch)
 
 
 def _concluded(

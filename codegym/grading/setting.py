@@ -202,8 +202,10 @@ class Setting:
             ready: The task.
             work: What ``Sandbox.collect`` read.
             trajectory: Where given, the grade also lists what was looked for in vain.
-            brief: Whether work that fails a test as it is written is graded by that alone: it does
-                not wait for the siblings, and nothing is told of them.
+            brief: Whether only the score matters. Work that fails a test as it is written is then
+                graded by that alone: nothing is told of the siblings, ``assurance`` is the runner's
+                own, hidden tests say nothing, and where one test failed, those after it may be cut
+                off.
 
         Raises:
             SandboxError: The infrastructure broke: no verdict, never a score of 0.
@@ -213,14 +215,15 @@ class Setting:
         if trajectory:  # long commands take long to read, and other episodes go on
             attempts = await asyncio.to_thread(scan, trajectory, ready.scene.package_names)
         if brief:
-            found = await grade(self.backend, ready, work, attempts)
+            found = await grade(self.backend, ready, work, attempts, brief=True)
             if found.score == 0.0:
-                return found
+                return _without_hidden(found, ready.task)
         observation = await self._recordings.observation(ready)
-        if observation is not None:
-            self._seals.check([observation.workspace])
+        if observation is None:
+            return found if brief else await grade(self.backend, ready, work, attempts)
+        self._seals.check([observation.workspace])
         found = await grade(self.backend, ready, work, attempts, observation)
-        if observation is None or not by_siblings_alone(found):
+        if not by_siblings_alone(found):
             return found
         true = await self._recordings.still_true(ready, observation.recording)
         if true is observation.recording:
@@ -248,6 +251,14 @@ class Setting:
         self._ready.clear()
         self._images.clear()
         await self.backend.close()
+
+
+def _without_hidden(found: Grade, task: Task) -> Grade:
+    """What is asserted of a hidden test is not told; an observed grade has no such thing."""
+    outcomes = [
+        replace(one, message="") if one.id in task.hidden else one for one in found.outcomes
+    ]
+    return replace(found, outcomes=tuple(outcomes))
 
 
 def _failed(future: asyncio.Future[Any]) -> bool:

@@ -132,8 +132,8 @@ class Manner:
         bytecode: What modules compile to, as ``VaryingRunner.bytecode`` gave it; empty: nothing.
         changed: Files, relative to the project's root, that are others than when that was made.
         compiling: Whether no test is run, and what modules compile to is reported instead.
-        all_or_nothing: Whether all is decided when one test failed, of those that are not limited
-            where it is observed. Tests after it may be left out or cut off.
+        all_or_nothing: Whether nothing matters any more when one test failed: those after it may be
+            cut off.
     """
 
     reverse: bool = False

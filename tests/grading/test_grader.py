@@ -2,12 +2,12 @@
 
 import asyncio
 from dataclasses import replace
-from functools import partial
 
 import pytest
 
 from codegym.errors import NotFoundError, SandboxError, TaskError
-from codegym.grading.grader import grade, run_tests
+from codegym.grading.grader import run_tests
+from codegym.grading.runners.pytest import PytestRunner
 from codegym.grading.setting import Setting
 from codegym.sandbox.backends import pick
 from codegym.sandbox.base import Backend
@@ -99,19 +99,35 @@ async def test_a_hung_solution_is_a_failure_and_says_so(range_):
     assert "stopped after" in grade.text
 
 
-@pytest.mark.parametrize("fails", ["None", "1 / 0"])
-async def test_a_test_that_hangs_after_one_that_failed_is_not_waited_for(range_, fails):
-    source = (
-        "def total(numbers): return %s\ndef mean(numbers):\n    while numbers: pass\n    return 0\n"
-    )
-    work = Manifest((Change("src/tinycalc/arith.py", (source % fails).encode()),))
-    asked = range_.setting.grade if "/" in fails else partial(grade, range_.setting.backend)
-    found = await asked(range_.ready, work)
-    outcomes = {one.id.rpartition("::")[2]: one for one in found.outcomes}
-    assert found.score == 0.0
-    assert "after another test had failed" in outcomes["test_mean"].message
-    assert outcomes["test_largest"].outcome == "passed"
-    assert "stopped after" not in found.text
+class Hasty(PytestRunner):
+    """Where tests may be cut off, they are so sooner."""
+
+    def payload(self):
+        (name, script), *_ = super().payload().items()
+        assert script.count(b"LIMIT_SEC = 5.0") == 1
+        return {name: script.replace(b"LIMIT_SEC = 5.0", b"LIMIT_SEC = 0.3")}
+
+
+async def test_only_a_brief_grade_cuts_off_what_comes_after_a_failure(range_):
+    source = b"""
+import time
+def total(numbers): return None
+def mean(numbers):
+    until = time.process_time() + 0.5
+    while time.process_time() < until: pass
+    return sum(numbers) / len(numbers)
+"""
+    work = Manifest((Change("src/tinycalc/arith.py", source),))
+    ready = replace(range_.ready, runner=Hasty())
+    whole, brief = [await range_.setting.grade(ready, work, brief=brief) for brief in (False, True)]
+    outcomes = [
+        {one.id.rpartition("::")[2]: one for one in each.outcomes} for each in (whole, brief)
+    ]
+    assert [each.score for each in (whole, brief)] == [0.0, 0.0]
+    assert [each["test_total"].outcome for each in outcomes] == ["failed", "failed"]
+    assert [each["test_mean"].outcome for each in outcomes] == ["passed", "failed"]
+    assert "more than 0.3 s" in outcomes[1]["test_mean"].message
+    assert outcomes[1]["test_largest"].outcome == "passed"
 
 
 async def test_a_brief_grade_has_the_same_score_and_failing_work_waits_for_no_siblings(
@@ -132,6 +148,26 @@ async def test_a_brief_grade_has_the_same_score_and_failing_work_waits_for_no_si
         await setting.grade(ready, table, brief=True)
 
 
+class Unobserved(PytestRunner):
+    """Runs tests, and sees nothing of them."""
+
+    observer = None
+
+
+async def test_where_nothing_is_observed_a_brief_grade_is_one_run(range_, monkeypatch):
+    starts, backend = [], range_.setting.backend
+    really = backend.start
+
+    async def start(spec):
+        starts.append(spec)
+        return await really(spec)
+
+    monkeypatch.setattr(backend, "start", start)
+    ready = replace(range_.ready, runner=Unobserved())
+    assert (await range_.setting.grade(ready, range_.gold, brief=True)).score == 1.0
+    assert len(starts) == 1
+
+
 async def test_a_solution_that_cannot_be_imported_says_why(range_):
     work = Manifest((Change("src/tinycalc/order.py", b"import nowhere\n"),))
     grade = await range_.setting.grade(range_.ready, work)
@@ -146,8 +182,10 @@ async def test_hidden_tests_count_and_are_not_told(range_):
     ready = replace(range_.ready, task=replace(range_.task, hidden=frozenset(hidden)))
     grade = await range_.setting.grade(ready, Manifest())
     assert grade.score == 0.0
-    assert "median_of_even" not in grade.text
-    assert "2.5" not in grade.text
+    brief = await range_.setting.grade(ready, Manifest(), brief=True)
+    for each in (grade, brief):
+        assert "median_of_even" not in each.text
+        assert "2.5" not in each.text + "".join(one.message for one in each.outcomes)
     assert grade.text.endswith("other checks failed.")
     assert (await range_.setting.grade(ready, range_.gold)).score == 1.0
 

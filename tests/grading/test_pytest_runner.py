@@ -13,12 +13,14 @@ from hypothesis import strategies as st
 from codegym.errors import NotFoundError
 from codegym.grading.runners import runner
 from codegym.grading.runners.pytest import SCRIPT, PytestRunner
-from codegym.types import Runner, TestOutcome
+from codegym.types import Manner, Runner, TestOutcome
 
 PYPROJECT = '[tool.pytest.ini_options]\naddopts = "-q"\n'
 
 
-def run(folder: Path, files: dict[str, str], ids=(), **settings) -> list[TestOutcome]:
+def run(
+    folder: Path, files: dict[str, str], ids=(), manner: Manner | None = None, **settings
+) -> list[TestOutcome]:
     """Write files and run the payload on them, as a grading sandbox would."""
     root = folder / "workspace"
     for name, text in {"pyproject.toml": PYPROJECT, **files}.items():
@@ -27,7 +29,7 @@ def run(folder: Path, files: dict[str, str], ids=(), **settings) -> list[TestOut
         path.write_text(textwrap.dedent(text))
     script = folder / "run_suite.py"
     tool = PytestRunner()
-    script.write_bytes(tool.payload()[SCRIPT])
+    script.write_bytes(tool.payload()[SCRIPT].replace(b"LIMIT_SEC = 5.0", b"LIMIT_SEC = 0.3"))
     settings = {
         "select": ["tests"],
         "config": ["pyproject.toml"],
@@ -36,6 +38,7 @@ def run(folder: Path, files: dict[str, str], ids=(), **settings) -> list[TestOut
     with (folder / "report").open("w+b") as report:
         channel = report.fileno()
         command = tool.command(ids, channel, python=sys.executable, root=str(root), **settings)
+        command = tool.varied(command, manner) if manner else command
         argv = [str(script) if part == SCRIPT else part for part in command.argv]
         env = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", **command.env}
         given, kept = command.stdin, [channel]
@@ -134,6 +137,39 @@ def test_any_discovered_id_can_be_run_alone(tmp_path):
     assert len(everything) == 14
     some = sorted(everything)[::3]
     assert outcomes(run(tmp_path, {}, ids=some)) == dict.fromkeys(some, "passed")
+
+
+HASTE = """
+    import time
+    def work():
+        until = time.process_time() + 0.5
+        while time.process_time() < until: pass
+    def test_first(): work()
+    def test_fails(): assert False
+    def test_hangs():
+        while True: pass
+    def test_last(): pass
+    """
+
+
+def test_after_a_failure_that_decides_the_others_have_little_time(tmp_path):
+    files = {"tests/test_a.py": HASTE}
+    found = run(tmp_path, files, manner=Manner(all_or_nothing=True))
+    passed, failed = "passed", "failed"
+    assert [one.outcome for one in found] == [passed, failed, failed, passed]
+    assert "it took more than 0.3 s" in found[2].message
+
+
+@pytest.mark.parametrize("raw", ["failed", "passed"])
+def test_a_failure_that_the_project_takes_back_decides_nothing(tmp_path, raw):
+    hooks = f"""
+    def pytest_runtest_logreport(report):
+        if report.failed: report.outcome = {raw!r}
+    """
+    text = HASTE.replace("while True: pass", "work()")
+    files = {"tests/test_a.py": text, "tests/conftest.py": hooks}
+    outcomes = [one.outcome for one in run(tmp_path, files, manner=Manner(all_or_nothing=True))]
+    assert outcomes == ["passed", raw, raw, "passed"]
 
 
 def test_only_the_ids_asked_for_run_and_a_missing_one_stops_nothing(tmp_path):

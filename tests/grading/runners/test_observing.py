@@ -14,7 +14,7 @@ from seeing import see
 
 from codegym.grading.runners import runner
 from codegym.grading.runners.pytest import SCRIPT, PytestRunner
-from codegym.types import Evidence, Manner, ObservingRunner
+from codegym.types import Evidence, ObservingRunner
 
 NAME = "tests/test_a.py"
 IMPORT = "import _cg_observer as __cg__\nimport pytest\n"
@@ -33,15 +33,7 @@ class Run:
 
 
 def observe(
-    folder: Path,
-    text: str,
-    keys=(),
-    *,
-    limited=(),
-    collect=False,
-    limit_sec=0.5,
-    all_or_nothing=False,
-    **files,
+    folder: Path, text: str, keys=(), limited=(), collect=False, limit_sec=0.5, **files
 ) -> Run:
     """Write a test file and run the payload on it, observing."""
     root, tool = folder / "workspace", PytestRunner()
@@ -58,7 +50,6 @@ def observe(
         command = tool.observing(
             command, keys, limited=limited, limit_sec=limit_sec, collect=collect
         )
-        command = tool.varied(command, Manner(all_or_nothing=all_or_nothing))
         argv = [str(folder / "run_suite.py") if part == SCRIPT else part for part in command.argv]
         env = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", **command.env}
         subprocess.run(
@@ -274,37 +265,6 @@ def test_a_limited_test_that_was_given_no_time_is_waited_for(tmp_path):
     keys = [f"{NAME}::test_{name}" for name in ("waits", "works")]
     run = observe(tmp_path, text, keys=keys, limited=keys)
     assert list(run.outcomes.values()) == ["passed", "failed"]
-
-
-def test_a_failure_that_decides_makes_the_rest_cheap(tmp_path):
-    text = """
-    def test_first(): pass
-    def test_before(): pass
-    def test_fails(): assert False
-    def test_sibling(): pass
-    def test_hangs():
-        while True: pass
-    def test_own(): pass
-    """
-    names = ("first", "before", "fails", "sibling", "hangs", "own")
-    keys = [f"{NAME}::test_{name}" for name in names]
-    run = observe(tmp_path, text, keys, limited=[keys[1], keys[3]], all_or_nothing=True)
-    passed, failed = "passed", "failed"
-    assert list(run.outcomes.values()) == [passed, passed, failed, "skipped", failed, passed]
-    assert b"it took more than 0.5 s after another test had failed" in run.report
-
-
-def test_what_fails_of_those_that_are_limited_decides_nothing(tmp_path):
-    text = """
-    import time
-    def test_sibling(): assert False
-    def test_other(): pass
-    def test_own(): time.sleep(0.3); assert sum(range(10**6))
-    """
-    keys = [f"{NAME}::test_{name}" for name in ("sibling", "other", "own")]
-    some = {"limited": keys[:2], "limit_sec": 0.01, "all_or_nothing": True}
-    run = observe(tmp_path, text, keys, **some)
-    assert list(run.outcomes.values()) == ["failed", "passed", "passed"]
 
 
 def test_what_one_test_says_is_bounded(tmp_path):

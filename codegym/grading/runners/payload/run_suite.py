@@ -10,8 +10,8 @@ The request is one JSON object on standard input: ``ids`` (empty for all), ``sel
 ``limit_sec`` and ``nodes`` then say of which the time is limited, and whether to report node ids,
 and ``projections`` which attributes stand for an instance of a class.
 With ``brief`` nobody reads why a test failed; pytest takes long to say it. With ``reverse`` tests
-run in the opposite order. With ``all_or_nothing`` one that fails decides: see ``Limiter``. With
-``changed``, which files those are, what ``keep_bytecode`` kept is used; with ``compile`` it is
+run in the opposite order. With ``all_or_nothing`` those after one that failed have ``LIMIT_SEC``.
+With ``changed``, which files those are, what ``keep_bytecode`` kept is used; with ``compile`` it is
 reported. With ``work``, ``fork_mutants`` says what is done.
 """
 
@@ -25,7 +25,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import FrameType, ModuleType
 from typing import Any
 
@@ -53,6 +53,7 @@ class Reporter:
     """A pytest plug-in: keeps to the tests that are asked for, and reports each once.
 
     ``names`` is what tests are called in the report, by node id; where None, they are their own.
+    ``failed`` says whether one was reported that failed.
     """
 
     def __init__(
@@ -69,6 +70,7 @@ class Reporter:
         self._names = names
         self._deselect = frozenset(deselect)
         self._worst, self._message, self._started = "", "", 0.0
+        self.failed = False
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(
@@ -107,9 +109,9 @@ class Reporter:
 
     def pytest_runtest_logfinish(self, nodeid: str) -> None:
         """End a test: this is when it is reported."""
-        self._send(
-            self._name(nodeid), self._worst or "error", _clock() - self._started, self._message
-        )
+        outcome = self._worst or "error"
+        self.failed |= RANK[outcome] > RANK["skipped"]
+        self._send(self._name(nodeid), outcome, _clock() - self._started, self._message)
 
     def _name(self, nodeid: str) -> str:
         return nodeid if self._names is None else self._names.get(nodeid, nodeid)
@@ -139,34 +141,19 @@ class Limiter:
     """A pytest plug-in: some tests have a few seconds; past it they failed, whatever they do.
 
     One that had less of the processor than that is waited for: others may keep the machine busy.
-    With ``all_or_nothing`` all is decided when one that is not limited failed: from there on those
-    that are limited are left out, and the others have no more time than they had.
+    ``limits`` says of a node id, when its test begins, whether it is such a one.
     """
 
-    def __init__(
-        self,
-        limited: Iterable[str],
-        limit_sec: float,
-        names: dict[str, str],
-        *,
-        all_or_nothing: bool = False,
-    ) -> None:
-        self._limited, self._limit_sec, self._names = frozenset(limited), limit_sec, names
+    def __init__(self, limits: Callable[[str], bool], limit_sec: float) -> None:
+        self._limits, self._limit_sec = limits, limit_sec
         self._began = 0.0, 0.0
-        self._armed = self._late = self._decided = False
-        self._all_or_nothing = all_or_nothing
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        """Leave out what changes nothing any more."""
-        if self._decided and self._is_limited(item.nodeid):
-            raise pytest.skip.Exception("another test failed before")
+        self._armed = self._late = False
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Iterator[None]:
         """Stop it in time; again each second, for a test may catch what stops it."""
         self._late = False
-        if not self._decided and not self._is_limited(item.nodeid):
+        if not self._limits(item.nodeid):
             yield
             return
         self._began = _clock(), _cpu()
@@ -182,20 +169,13 @@ class Limiter:
         """One that was stopped did not pass."""
         if self._late and report.when == "call":
             report.outcome = "failed"
-        if self._all_or_nothing and report.failed and not self._is_limited(report.nodeid):
-            self._decided = True
-
-    def _is_limited(self, nodeid: str) -> bool:
-        return self._names.get(nodeid, nodeid) in self._limited
 
     def _stop(self, number: int, frame: FrameType | None) -> None:
         wall, cpu = _clock() - self._began[0], _cpu() - self._began[1]
         starved = cpu < self._limit_sec and wall < PATIENCE * self._limit_sec
         if self._armed and not starved:
             self._late = True
-            why = f"it took more than {self._limit_sec:g} s"
-            after = " after another test had failed" if self._decided else ""
-            raise pytest.fail.Exception(why + after, pytrace=False)
+            raise pytest.fail.Exception(f"it took more than {self._limit_sec:g} s", pytrace=False)
 
 
 class Ending:
@@ -295,7 +275,6 @@ def _plugins(request: dict[str, Any]) -> list[object]:
     """What reports, observes and records."""
     channel, keys, deselect = request["channel"], request.get("keys"), request["deselect"]
     plugins: list[object] = [Ending()]
-    all_or_nothing = request.get("all_or_nothing", False)
     if "changed" in request:
         load("keep_bytecode").use(request["root"], request["changed"])
     if request.get("compile"):
@@ -305,16 +284,18 @@ def _plugins(request: dict[str, Any]) -> list[object]:
         plugins.append(load("fork_mutants").Forker(request["work"], channel))
     elif keys is None:
         reverse = request.get("reverse", False)
-        plugins.append(Reporter(channel, request["ids"], deselect, reverse=reverse))
-        plugins.append(Limiter((), LIMIT_SEC, {}, all_or_nothing=all_or_nothing))
+        reporter = Reporter(channel, request["ids"], deselect, reverse=reverse)
+        plugins.append(reporter)
+        if request.get("all_or_nothing"):
+            plugins.append(Limiter(lambda _: reporter.failed, LIMIT_SEC))
     else:
         names: dict[str, str] = {}
         *_, canonical, watching = load_observer()
         canonical.PROJECTIONS.update(request["projections"])
         observer = watching.Observer(channel, names, nodes=request["nodes"])
         sys.modules["_cg_observer"] = observer.face()
-        limits = request["limited"], request["limit_sec"], names
-        limiter = Limiter(*limits, all_or_nothing=all_or_nothing)
+        limited = frozenset(request["limited"])
+        limiter = Limiter(lambda nodeid: names.get(nodeid) in limited, request["limit_sec"])
         plugins += [Reporter(channel, keys, deselect, names), observer, limiter]
     if request.get("record"):
         plugins.append(load("record_lines").Recorder(request["record"], channel))
