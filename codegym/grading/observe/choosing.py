@@ -105,6 +105,12 @@ def quick(seconds: Mapping[str, float]) -> frozenset[str]:
     return frozenset(key for key in seconds if function_of(key) in found)
 
 
+def renamed(one: Sight, other: Sight) -> frozenset[str]:
+    """Keys that are not the same tests' in two runs."""
+    names, others = one.evidence.nodes, other.evidence.nodes
+    return frozenset(key for key in names if others.get(key, names[key]) != names[key])
+
+
 def heavy(run: Sight) -> frozenset[int]:
     """The sites that show most: without them, what a suite shows is well within bounds.
 
