@@ -113,7 +113,7 @@ async def test_only_a_brief_grade_cuts_off_what_comes_after_a_failure(range_):
 import time
 def total(numbers): return None
 def mean(numbers):
-    until = time.process_time() + 0.5
+    until = time.process_time() + 1.6
     while time.process_time() < until: pass
     return sum(numbers) / len(numbers)
 """

@@ -127,13 +127,12 @@ class _Maker:
         self._drop(slow)
         for seed in _SHIPPED:
             some = slow if seed == _SHIPPED[0] else frozenset()
-            watch = Watch((*self._keys, *sorted(some)), collect=True, hash_seed=seed)
+            watch = Watch((*self._keys, *sorted(some)), hash_seed=seed)
             run = await self._subject.whole(self._sources(), watch)
             slow -= some - run.passed
-            slow |= choosing.renamed(self._first, run) & self._first.passed
             failing = choosing.failing(self._tests(), self._sites.of, [run])
-            self._drop(failing | slow)
-        seen = [test for test in self._tests() if test.key not in failing | slow]
+            self._drop(failing)
+        seen = [test for test in self._tests() if test.key not in failing]
         unseen = [TestRecord(key, (), self._first.seconds[key]) for key in sorted(slow)]
         tests = {self._nodes[test.key]: test for test in (*seen, *unseen)}
         sources = {path: text.encode() for path, text in self._sources().items()}

@@ -40,7 +40,8 @@ SECTIONS = {
     "setup.cfg": b"[tool:pytest]",
 }
 LIMIT_SEC = 5.0
-PATIENCE = 6.0  # times the limit, at most, where a test had less of the processor than that
+STARVED = 0.9  # of the limit: a test that had less of the processor is waited for,
+PATIENCE = 6.0  # so many times the limit at most
 RANK = {"passed": 0, "skipped": 1, "failed": 2, "error": 3}
 
 # Kept here, because tests under way may replace them in their modules.
@@ -172,7 +173,7 @@ class Limiter:
 
     def _stop(self, number: int, frame: FrameType | None) -> None:
         wall, cpu = _clock() - self._began[0], _cpu() - self._began[1]
-        starved = cpu < self._limit_sec and wall < PATIENCE * self._limit_sec
+        starved = cpu < STARVED * self._limit_sec and wall < PATIENCE * self._limit_sec
         if self._armed and not starved:
             self._late = True
             raise pytest.fail.Exception(f"it took more than {self._limit_sec:g} s", pytrace=False)
