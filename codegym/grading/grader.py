@@ -161,7 +161,8 @@ async def _tested(
         started = time.perf_counter()
         note = await _lay(box, ready, crossing, observation)
         laid = time.perf_counter()
-        run = await _run_expected(box, ready, observation and observation.recording, brief)
+        recording = observation.recording if observation else None
+        run = await _run_expected(box, ready, recording, brief)
         tested = time.perf_counter()
     finally:
         await box.stop()

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from codegym.agents.oracle import solution
 from codegym.errors import UsageError
 from codegym.tasks.sources import environment
+from codegym.training.ranges import FROM_0, check
 from codegym.types import Action, File, History, Task, TaskSource, Tree, call
 from codegym.workspace.trees import trees_of
 
@@ -29,7 +30,7 @@ class Showing:
 
     Attributes:
         tests: Whether the tests are run on the repaired code.
-        around: Lines that are viewed before and after each place; 0: nothing is viewed.
+        around: Lines that are viewed before and after each place, >= 0; 0: nothing is viewed.
         words: Whether replacements are of the fewest words that say which, and not of whole lines:
             a tiny model has less to copy.
     """
@@ -37,6 +38,10 @@ class Showing:
     tests: bool = True
     around: int = 6
     words: bool = False
+
+    def __post_init__(self) -> None:
+        """Raise ``UsageError`` where one is out of its range."""
+        check(self, around=FROM_0)
 
 
 @dataclass
@@ -144,7 +149,7 @@ def _few_words(before: list[str], first: int, last: int, lines: list[str]) -> tu
     while True:
         a, b = bounds[left], bounds[right]
         old = text[a:b]
-        if old and _occurrences(text, old) == 1:
+        if (old and _occurrences(text, old) == 1) or not text:
             middle = new[same : len(new) - tail]
             return old, text[a : start + same] + middle + text[end - tail : b]
         inside = left > 0 and "\n" not in text[bounds[left - 1] : a]

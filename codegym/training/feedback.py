@@ -21,6 +21,7 @@ from codegym.errors import UsageError
 from codegym.training import losses
 from codegym.training.batching import Batch
 from codegym.training.hints import Hint
+from codegym.training.ranges import ABOVE_0, ABOVE_0_TO_1, FINITE, FROM_0, FROM_1, SHARE, check
 from codegym.training.scoring import hidden_states, logits
 from codegym.training.sequences import Span, TokenSequence
 
@@ -34,10 +35,11 @@ class Feedback:
         teacher: ``"self"``: the policy as it is. ``"ema"``: a moving average of it. ``"trust"``:
             between the policy that training began with and the policy, in logits.
         rate: How fast the average follows each step; how far ``"trust"`` goes, in (0, 1].
-        top_k: The student's likeliest tokens that are compared; all others together are one more.
+        top_k: The student's likeliest tokens that are compared, >= 1; all others together are one
+            more.
         alpha: The divergence, in [0, 1]: see ``losses.divergence``.
         sharpness: The gate: see ``losses.gate``.
-        cap: Bound on the weights that correct for the sampler.
+        cap: Bound on the weights that correct for the sampler, above 0.
     """
 
     weight: float = 1.0
@@ -47,6 +49,11 @@ class Feedback:
     alpha: float = 0.5
     sharpness: float = 0.0
     cap: float = 2.0
+
+    def __post_init__(self) -> None:
+        """Raise ``UsageError`` where one is out of its range."""
+        check(self, weight=FROM_0, rate=ABOVE_0_TO_1, top_k=FROM_1, alpha=SHARE)
+        check(self, sharpness=FINITE, cap=ABOVE_0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -81,8 +81,10 @@ def _grams(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
 
 
 def _changed(patch: str) -> Iterator[str]:
+    inside = False  # a hunk, where `--- ` begins a line that is taken away
     for line in patch.splitlines():
-        if line[:1] in {"+", "-"} and not line.startswith(("+++ ", "--- ")):
+        inside = line.startswith("@@") or (inside and not line.startswith("diff --git "))
+        if inside and line[:1] in {"+", "-"}:
             yield line[1:]
 
 

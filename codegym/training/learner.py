@@ -16,6 +16,7 @@ from codegym.errors import DataError, UnavailableError, UsageError
 from codegym.training.batching import Batch, batches
 from codegym.training.checkpoint import STATE_FILE
 from codegym.training.models import save_model
+from codegym.training.ranges import ABOVE_0, ABOVE_0_TO_1, FROM_0, FROM_1, check
 from codegym.training.scoring import check_head, hidden_states, shares_beginnings
 from codegym.training.sequences import TokenSequence
 
@@ -25,7 +26,7 @@ class Steps:
     """How steps are taken.
 
     Attributes:
-        learning_rate: Of AdamW, above 0.
+        learning_rate: Of AdamW, above 0 and at most 1.
         warmup: Steps over which it grows to that, >= 0.
         max_norm: Bound on the gradient's norm, above 0.
         max_tokens: Places of a micro-batch, padding included, >= 1. Memory and speed depend on it,
@@ -36,6 +37,10 @@ class Steps:
     warmup: int = 0
     max_norm: float = 1.0
     max_tokens: int = 8192
+
+    def __post_init__(self) -> None:
+        """Raise ``UsageError`` where one is out of its range."""
+        check(self, learning_rate=ABOVE_0_TO_1, warmup=FROM_0, max_norm=ABOVE_0, max_tokens=FROM_1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +92,8 @@ class Learner:
                 whole.
 
         Raises:
-            UsageError: The loss or its gradient is no number. The weights are as before.
+            UsageError: The loss or its gradient is no number, and the weights are as before; or
+                they are no numbers any more.
             UnavailableError: Out of memory. Likewise.
         """
         self._optimizer.zero_grad(set_to_none=True)
@@ -110,6 +116,11 @@ class Learner:
             group["lr"] = self._how.learning_rate * done
         self._optimizer.step()
         self.step += 1
+        if not self.sound():
+            raise UsageError(
+                f"step {self.step} made weights that are no numbers; it is not kept, the newest "
+                "checkpoint is. A lower --learning-rate may help"
+            )
         return Taken(total, norm)
 
     @contextmanager

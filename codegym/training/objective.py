@@ -15,6 +15,7 @@ from codegym.training.batching import Batch
 from codegym.training.experience import Experience
 from codegym.training.feedback import Feedback, Student, Teacher, distil
 from codegym.training.learner import Learner, Taken
+from codegym.training.ranges import ABOVE_0, FROM_0, FROM_1, SHARE, check
 from codegym.training.scoring import hidden_states, logprobs
 
 
@@ -24,15 +25,15 @@ class Objective:
 
     Attributes:
         loss: ``"clip"`` (with more room upwards) or ``"cispo"``.
-        clip_low: The ratio is clipped at 1 - this.
-        clip_high: And at 1 + this.
-        cispo_cap: Bound on CISPO's weights.
+        clip_low: The ratio is clipped at 1 - this, in [0, 1].
+        clip_high: And at 1 + this, >= 0.
+        cispo_cap: Bound on CISPO's weights, above 0.
         correction: Weights against a sampler that computes otherwise, or is stale: of each
             ``"token"``, of each ``"sequence"``, or ``"off"``.
-        correction_cap: Their bound.
+        correction_cap: Their bound, above 0.
         denominator: Tokens that the sum is divided by; 0: those of the step.
-        kl: Weight of a penalty on leaving the policy that training began with.
-        updates: Optimiser steps for each batch of episodes.
+        kl: Weight of a penalty on leaving the policy that training began with, >= 0.
+        updates: Optimiser steps for each batch of episodes, >= 1.
     """
 
     loss: Literal["clip", "cispo"] = "clip"
@@ -44,6 +45,11 @@ class Objective:
     denominator: float = 0.0
     kl: float = 0.0
     updates: int = 1
+
+    def __post_init__(self) -> None:
+        """Raise ``UsageError`` where one is out of its range."""
+        check(self, clip_low=SHARE, clip_high=FROM_0, cispo_cap=ABOVE_0, correction_cap=ABOVE_0)
+        check(self, denominator=FROM_0, kl=FROM_0, updates=FROM_1)
 
 
 class Improver:

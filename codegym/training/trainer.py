@@ -121,8 +121,7 @@ async def train_rl(
     marker = _marker(config)
     source = choose_rows(_source(config), kind_of(config.env_id))
     with Checkpoints(config.out, config.pins(source)) as folder:
-        outcomes = config.out / _OUTCOMES
-        _put_back(folder.latest, outcomes)
+        outcomes = _Outcomes(config.out / _OUTCOMES, folder.latest)
         model, tokenizer = load(config.init, seed=config.seed)
         model = for_training(model, device_named(config.device), lora=config.lora)
         learner = Learner(model, tokenizer, config.how)
@@ -130,9 +129,7 @@ async def train_rl(
         judge = load_policy(config.judge, source) if config.judge else None
 
         def also(draft: Path) -> Mapping[str, Any]:
-            if outcomes.exists():
-                (draft / "outcomes").mkdir()
-                shutil.copy(outcomes, draft / "outcomes" / _OUTCOMES)
+            outcomes.save(draft)
             return {"teacher": improver.teacher.state() if improver.teacher else []}
 
         async with open_stage(config.sandbox, watcher.note, stage, marker) as place:
@@ -142,6 +139,7 @@ async def train_rl(
                 steps = _Steps(config, source, place, improver, model, tokenizer, judge, watcher)
                 async with steps.playing():
                     while session.goes_on and (values := await steps.take(session.number)):
+                        outcomes.step()
                         session.done({**values, **_graded(marker)})
                 return session.number
 
@@ -283,6 +281,28 @@ class _Drawn:
         self._source.observe(group)
 
 
+class _Outcomes:
+    """What the curriculum knew after the last whole step; later outcomes will be had again."""
+
+    def __init__(self, file: Path, checkpoint: Path | None) -> None:
+        self._file, self._known = file, b""
+        kept = checkpoint / "outcomes" / _OUTCOMES if checkpoint else None
+        file.unlink(missing_ok=True)
+        if kept is not None and kept.exists():
+            shutil.copy(kept, file)
+            self.step()
+
+    def step(self) -> None:
+        """A step was taken: what is known now belongs to it."""
+        self._known = self._file.read_bytes() if self._file.exists() else b""
+
+    def save(self, draft: Path) -> None:
+        """Put it into a checkpoint."""
+        if self._known:
+            (draft / "outcomes").mkdir()
+            (draft / "outcomes" / _OUTCOMES).write_bytes(self._known)
+
+
 def _source(config: RlConfig) -> TaskSource:
     """The task source. A curriculum's outcomes are the training's own: they are gone on from."""
     scheme, _, name = (config.tasks or "").partition(":")
@@ -309,14 +329,6 @@ def _graded(marker: Marker | None) -> dict[str, float]:
         return {}
     tally, marker.tally = marker.tally, Tally()
     return {f"graded/{name}": float(count) for name, count in asdict(tally).items()}
-
-
-def _put_back(checkpoint: Path | None, outcomes: Path) -> None:
-    """What the curriculum knew at the checkpoint; later outcomes will be had again."""
-    outcomes.unlink(missing_ok=True)
-    kept = checkpoint / "outcomes" / _OUTCOMES if checkpoint else None
-    if kept is not None and kept.exists():
-        shutil.copy(kept, outcomes)
 
 
 def _version(config: RlConfig, number: int) -> str:

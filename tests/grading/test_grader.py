@@ -148,26 +148,6 @@ async def test_a_brief_grade_has_the_same_score_and_failing_work_waits_for_no_si
         await setting.grade(ready, table, brief=True)
 
 
-class Unobserved(PytestRunner):
-    """Runs tests, and sees nothing of them."""
-
-    observer = None
-
-
-async def test_where_nothing_is_observed_a_brief_grade_is_one_run(range_, monkeypatch):
-    starts, backend = [], range_.setting.backend
-    really = backend.start
-
-    async def start(spec):
-        starts.append(spec)
-        return await really(spec)
-
-    monkeypatch.setattr(backend, "start", start)
-    ready = replace(range_.ready, runner=Unobserved())
-    assert (await range_.setting.grade(ready, range_.gold, brief=True)).score == 1.0
-    assert len(starts) == 1
-
-
 async def test_a_solution_that_cannot_be_imported_says_why(range_):
     work = Manifest((Change("src/tinycalc/order.py", b"import nowhere\n"),))
     grade = await range_.setting.grade(range_.ready, work)

@@ -155,6 +155,14 @@ def test_no_line_of_the_patch_gets_by_whatever_is_around_it(line, before, after)
     assert carries_answer(f"{before}\n{line}\n{after}", TASK)
 
 
+def test_a_changed_line_that_looks_like_a_patchs_head_is_one():
+    patch = "--- a/m.c\n+++ b/m.c\n@@ -1,2 +1,2 @@\n a;\n--- total_count;\n+++ other_count;\n"
+    task = replace(TASK, patch=patch)
+    assert carries_answer("try -- total_count;", task)
+    assert carries_answer("try ++ other_count;", task)
+    assert not carries_answer("it is in m.c", task)
+
+
 def test_a_hint_that_carries_the_gold_patch_is_dropped():
     """The grade's text quotes a failing test, whose message an agent's code may have made up."""
     leak = "Not solved.\n  return (ordered[middle - 1] + ordered[middle]) / 2"

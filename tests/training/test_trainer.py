@@ -1,7 +1,9 @@
 """Whole trainings, with a tiny model: they learn, go on exactly, and say what is wrong."""
 
+import contextlib
 import json
 import shutil
+import sqlite3
 from dataclasses import replace
 
 import pytest
@@ -233,6 +235,41 @@ async def test_a_curriculum_is_gone_on_from_where_the_checkpoint_was(beginner, t
     assert not (home / ".codegym" / "curricula").exists()
 
 
+class _StoppedError(Exception):
+    pass
+
+
+class _Stopping(Watcher):
+    """Stops when the second step's first group has ended."""
+
+    def __init__(self):
+        self.ended = 0
+
+    def episode(self, done, total):
+        self.ended += 1
+        if self.ended == 3:
+            raise _StoppedError
+
+
+async def test_what_a_step_saw_that_was_stopped_is_not_kept(beginner, tmp_path):
+    spec = tmp_path / "open.toml"
+    spec.write_text(CURRICULUM.format(mastered=1.0))
+    config = _config(beginner, tmp_path / "rl", tasks=f"curriculum:{spec}", budget=Budget(steps=3))
+    with pytest.raises(_StoppedError):
+        await train_rl(config, _Stopping(), Desk())
+    latest = config.out / "checkpoints" / "latest" / "outcomes"
+    assert _observed(latest / "curriculum.sqlite") == 2
+    assert _observed(config.out / "curriculum.sqlite") == 3
+    assert await train_rl(config, stage=Desk()) == 3
+    assert _observed(config.out / "curriculum.sqlite") == 6
+
+
+def _observed(file):
+    """How many groups a curriculum was told of."""
+    with contextlib.closing(sqlite3.connect(file)) as base:
+        return base.execute("SELECT count(*) FROM events").fetchone()[0]
+
+
 async def test_a_group_of_one_is_refused(beginner, tmp_path):
     with pytest.raises(UsageError, match="at least 2 episodes, got 1"):
         await train_rl(_config(beginner, tmp_path / "rl", samples=1), stage=Desk())
@@ -263,6 +300,16 @@ def test_a_loss_that_is_no_number_stops_before_the_step(tiny_model, make_sequenc
     assert all(map(torch.equal, before, tiny_model.parameters()))
     assert learner.sound()
     assert learner.step == 0
+
+
+def test_weights_that_are_no_numbers_any_more_are_told(tiny_model, make_sequence):
+    learner = Learner(tiny_model, None, Steps())
+    with torch.no_grad():
+        next(tiny_model.parameters()).view(-1)[0] = float("inf")
+    with pytest.raises(UsageError, match=r"step 1 made weights that are no numbers.*learning-rate"):
+        learner.update(
+            [make_sequence(1)], lambda batch, states: states[:, :1].nan_to_num().sum() * 0
+        )
 
 
 def test_memory_that_does_not_suffice_is_told(tiny_model, make_sequence):

@@ -193,3 +193,14 @@ async def test_a_runner_that_does_not_observe_works_with_its_own_assurance(range
     assert (grade.score, grade.assurance, grade.protection) == (1.0, "controls", {"controls": 1})
     assert (grade.siblings, grade.forging_bound, grade.hard_codable) == (0, 1.0, True)
     assert (await range_.setting.grade(ready, Manifest())).score == 0.0
+
+
+async def test_where_nothing_is_observed_a_brief_grade_is_one_run(range_, tiny):
+    setting = Setting(Counting())
+    try:
+        ready = replace(await setting.ready(range_.task, tiny), runner=Plain())
+        before = setting.backend.started
+        assert (await setting.grade(ready, range_.gold, brief=True)).score == 1.0
+        assert setting.backend.started == before + 1
+    finally:
+        await setting.close()
