@@ -9,6 +9,7 @@ al. 2025, arXiv:2507.04632); its mean stands for the task (InSight 2026, arXiv:2
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
@@ -61,25 +62,28 @@ class Difficulty:
         self.skill: dict[str, float] = {}
         self.weights = WEIGHTS.copy()
         self._index: dict[str, int] = {}
-        self._pools: dict[int, tuple[Sequence[Task], Rows]] = {}
+        self._pools: dict[int, tuple[tuple[Task, ...], Rows]] = {}
         self._pending: dict[str, list[float]] = {}
         self._categories: list[str] = []
         self._codes = np.zeros(0, np.int64)
         self._features = np.zeros((0, len(FEATURES)))
         self._parents = np.zeros(0, np.int64)
+        #: Rows whose parent is not known, by its name.
+        self._children: defaultdict[str, list[int]] = defaultdict(list)
         #: Per task: solved and not solved (discounted), clock then, episodes and solved in all.
         self._evidence = np.zeros((0, _COLUMNS))
 
     def rows(self, pool: Sequence[Task]) -> Rows:
-        """The rows of a pool's tasks; those never seen are added. Fast for a pool seen before."""
+        """The rows of a pool's tasks; those never seen are added. Fast for a tuple seen before."""
         known = self._pools.get(id(pool))
-        if known is not None and known[0] is pool and len(known[1]) == len(pool):
+        if known is not None and known[0] is pool:
             return known[1]
         self.know(pool)
         rows = np.array([self._index[task.instance_id] for task in pool], np.int64)
-        if len(self._pools) >= _MAX_POOLS:
-            self._pools.clear()
-        self._pools[id(pool)] = pool, rows
+        if isinstance(pool, tuple):  # another sequence may hold other tasks by the next time
+            if len(self._pools) >= _MAX_POOLS:
+                self._pools.clear()
+            self._pools[id(pool)] = pool, rows
         return rows
 
     def know(self, tasks: Iterable[Task]) -> None:
@@ -176,7 +180,10 @@ class Difficulty:
             "clock": self.clock,
             "skill": dict(self.skill),
             "weights": self.weights.tolist(),
-            "tasks": {name: self._evidence[row].tolist() for name, row in seen.items()},
+            "tasks": {
+                **{name: list(values) for name, values in self._pending.items()},
+                **{name: self._evidence[row].tolist() for name, row in seen.items()},
+            },
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
@@ -207,8 +214,12 @@ class Difficulty:
         self._codes = np.concatenate([self._codes, np.array(codes, np.int64)])
         self._features = np.concatenate([self._features, np.stack([vector(t) for t in tasks])])
         self._evidence = np.concatenate([self._evidence, np.zeros((len(tasks), _COLUMNS))])
-        parents = [self._index.get(str(task.provenance.get("parent")), -1) for task in tasks]
-        self._parents = np.concatenate([self._parents, np.array(parents, np.int64)])
+        self._parents = np.concatenate([self._parents, np.full(len(tasks), -1)])
+        for row, task in enumerate(tasks, start):
+            if (parent := task.provenance.get("parent")) is not None:
+                self._children[str(parent)].append(row)
+        for name in [name for name in self._children if name in self._index]:
+            self._parents[self._children.pop(name)] = self._index[name]
         self._settle()
 
     def _code(self, name: str) -> int:

@@ -22,7 +22,8 @@ from codegym.types import Task
 #: Spread of difficulties around what features say, and of policies' skills, in logits.
 _SPREAD: Final = 2.0
 _SKILLS: Final = 3.0
-_ROUNDS: Final = 60
+_ROUNDS: Final = 200
+_LEAST: Final = 1e-9
 
 Count = Annotated[int, Field(ge=0)]
 #: Of one task: policy to how many episodes were solved, and how many there were.
@@ -129,30 +130,41 @@ def rate(tasks: Sequence[Task], tries: Mapping[str, Tries]) -> list[Rating]:
 
 
 def _fit(solved: Floats, total: Floats, labels: Floats) -> tuple[Floats, Floats]:
-    """Mode and spread of each task's difficulty, by Newton's method on tasks and policies in turn.
+    """Mode and spread of each task's difficulty, by Newton's method on tasks and policies at once.
 
     Args:
         solved: Episodes solved, shape ``(tasks, policies)``.
         total: Episodes, likewise.
         labels: Prior means, shape ``(tasks,)``.
     """
+
+    def worth(skill: Floats, difficulty: Floats) -> float:
+        """The logarithm of the posterior, but for a constant."""
+        odds = skill[None, :] - difficulty[:, None]
+        likely = solved * odds - total * np.logaddexp(0.0, odds)
+        prior = (skill / _SKILLS) ** 2, ((difficulty - labels) / _SPREAD) ** 2
+        return float(likely.sum() - (prior[0].sum() + prior[1].sum()) / 2)
+
     skill, difficulty = np.zeros(solved.shape[1]), labels.copy()
     curvature = np.full(len(labels), _SPREAD**-2)
     for _ in range(_ROUNDS):
-        chance = _chance(skill, difficulty)
-        slope = (solved - total * chance).sum(axis=0) - skill / _SKILLS**2
-        skill = skill + slope / ((total * chance * (1 - chance)).sum(axis=0) + _SKILLS**-2)
-        chance = _chance(skill, difficulty)
-        slope = (total * chance - solved).sum(axis=1) - (difficulty - labels) / _SPREAD**2
-        curvature = (total * chance * (1 - chance)).sum(axis=1) + _SPREAD**-2
-        difficulty = difficulty + np.clip(slope / curvature, -1.0, 1.0)
-        skill = np.clip(skill, -12.0, 12.0)
+        chance = 0.5 * (1.0 + np.tanh(0.5 * (skill[None, :] - difficulty[:, None])))
+        weight = total * chance * (1.0 - chance)
+        curvature = weight.sum(axis=1) + _SPREAD**-2
+        uphill = (solved - total * chance).sum(axis=0) - skill / _SKILLS**2
+        harder = (total * chance - solved).sum(axis=1) - (difficulty - labels) / _SPREAD**2
+        # There are few policies: tasks are eliminated from the system, each by its own curvature.
+        shared = weight / curvature[:, None]
+        system = np.diag(weight.sum(axis=0) + _SKILLS**-2) - weight.T @ shared
+        up = np.linalg.solve(system, uphill + shared.T @ harder)
+        down = (harder + weight @ up) / curvature
+        before, length = worth(skill, difficulty), 1.0
+        while length > _LEAST and worth(skill + length * up, difficulty + length * down) < before:
+            length /= 2.0
+        if length <= _LEAST or max(np.abs(up).max(), np.abs(down).max()) < _LEAST:
+            break
+        skill, difficulty = skill + length * up, difficulty + length * down
     return difficulty, curvature**-0.5
-
-
-def _chance(skill: Floats, difficulty: Floats) -> Floats:
-    chance: Floats = 0.5 * (1.0 + np.tanh(0.5 * (skill[None, :] - difficulty[:, None])))
-    return chance
 
 
 def agreement(ratings: Iterable[Rating]) -> dict[tuple[str, str], float]:

@@ -96,6 +96,35 @@ def test_a_child_begins_with_a_part_of_what_is_known_of_its_parent():
     assert mean[0] < mean[1] < mean[2]
 
 
+def test_a_child_that_is_known_before_its_parent_inherits_all_the_same():
+    child = replace(POOL[0], instance_id="child", provenance={"parent": "task-0"})
+    first, last = Difficulty(), Difficulty()
+    first.know([child])
+    for model in (first, last):
+        model.know(POOL)
+        model.observe(Outcome("task-0", 0, 8))
+    last.know([child])
+    assert first.chance("child") == last.chance("child") < last.chance("task-1")
+
+
+def test_a_list_that_holds_other_tasks_by_now_has_their_rows():
+    model, pool = Difficulty(), list(POOL[:3])
+    before = model.rows(pool)
+    pool.reverse()
+    assert model.rows(pool).tolist() == before.tolist()[::-1]
+
+
+def test_what_is_kept_of_tasks_that_are_not_there_yet_is_kept_again():
+    model = Difficulty()
+    model.know(POOL)
+    model.observe(Outcome("task-0", 5, 8))
+    other = Difficulty()
+    other.load_state_dict(model.state_dict())
+    assert other.state_dict() == model.state_dict()
+    other.know(POOL)
+    assert other.chance("task-0") == model.chance("task-0")
+
+
 def test_an_outcome_of_an_unknown_task_is_no_evidence():
     model = Difficulty()
     before = told(model)[0]

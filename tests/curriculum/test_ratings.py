@@ -60,6 +60,35 @@ def test_every_rating_is_finite_and_in_its_interval(tries):
         assert abs(rating.difficulty) < 30
 
 
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32 - 1))
+def test_ratings_are_where_nothing_pulls_any_more(seed):
+    """At the mode no difficulty, with skills that are best for all, has a slope."""
+    rng = np.random.default_rng(seed)
+    policies = int(rng.integers(1, 4))
+    total = rng.choice([0, 1, 16, 5000], size=(len(TASKS), policies))
+    odds = rng.normal(0, 4, (1, policies)) - rng.normal(0, 3, (len(TASKS), 1))
+    solved = rng.binomial(total, 1 / (1 + np.exp(-odds)))
+    tries = {
+        task.instance_id: {
+            f"p{n}": (int(a), int(b)) for n, (a, b) in enumerate(zip(*each, strict=True))
+        }
+        for task, *each in zip(TASKS, solved, total, strict=True)
+    }
+    ratings = rate(TASKS, tries)
+    found = np.array([rating.difficulty for rating in ratings])
+    labels = np.array([rating.predicted for rating in ratings])
+    low, high = np.full(policies, -40.0), np.full(policies, 40.0)
+    for _ in range(100):
+        skill = (low + high) / 2
+        chance = 1 / (1 + np.exp(found[:, None] - skill))
+        up = (solved - total * chance).sum(axis=0) - skill / 9 > 0
+        low, high = np.where(up, skill, low), np.where(up, high, skill)
+    slope = (total * chance - solved).sum(axis=1) - (found - labels) / 4
+    curvature = (total * chance * (1 - chance)).sum(axis=1) + 1 / 4
+    assert np.abs(slope / curvature).max() < 0.01
+
+
 def test_more_episodes_make_a_rating_surer_and_failures_harder():
     few, many = (rate(TASKS[:2], played({"p": 0.0}, [0, 0], n)) for n in (2, 200))
     assert many[0].high - many[0].low < few[0].high - few[0].low

@@ -239,3 +239,9 @@ def test_a_plug_in_is_named_by_module_and_attribute_and_checked():
         load_sampler("json:dumps", {})
     with pytest.raises(NotFoundError, match="did you mean 'uniform'"):
         load_sampler("unifrom", {})
+
+
+@pytest.mark.parametrize("name", sorted(BUILTIN))
+def test_an_empty_pool_is_told(name):
+    with pytest.raises(UsageError, match="the pool is empty"):
+        load_sampler(name, {}).sample([], 1)

@@ -12,6 +12,7 @@ import numpy as np
 from codegym.curriculum.difficulty import Difficulty, Rows
 from codegym.curriculum.features import Floats
 from codegym.curriculum.outcomes import Outcome, outcomes
+from codegym.errors import UsageError
 from codegym.types import EpisodeResult, Task
 
 
@@ -33,7 +34,13 @@ class Sampler(ABC):
     def sample(
         self, pool: Sequence[Task], n: int, *, rng: np.random.Generator | None = None
     ) -> list[Task]:
-        """Draw ``n`` tasks; none twice before each was drawn once."""
+        """Draw ``n`` tasks; none twice before each was drawn once.
+
+        Raises:
+            UsageError: The pool is empty.
+        """
+        if not pool:
+            raise UsageError("there is no task to draw: the pool is empty")
         if rng is None:
             rng = np.random.default_rng([self.seed, self.draws])
             self.draws += 1
