@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
     from codegym.evaluation.report import PolicyReport, PolicyRun, Report
 
-_WIDTH = 24
+_COLUMNS = ("tasks", "solved", "95 %", "", "steps", "tokens", "sec")
+#: Characters of a picture at most and at least, of a policy's name at most, and of all the rest.
+_WIDTH, _LEAST, _NAME, _NUMBERS = 24, 6, 20, 62
 
 
 def report(
@@ -71,37 +73,40 @@ def _print(found: Report) -> None:
     from rich.table import Table
 
     screen = console()
+    longest = min(max((len(name) for name in found.policies), default=0), _NAME)
+    wide = min(_WIDTH, screen.width - _NUMBERS - longest)
     table = Table(box=box.SIMPLE_HEAD)
-    table.add_column("policy", overflow="fold")
-    for name in ("tasks", "solved", "95 %", "", "steps", "tokens", "sec"):
+    table.add_column("policy", overflow="fold", min_width=longest)
+    shown = _COLUMNS if wide >= 0 else _COLUMNS[:3]
+    for name in shown:
         table.add_column(name, justify="left" if name == "" else "right", no_wrap=True)
     for name, each in found.policies.items():
-        table.add_row(safe(name), *_row(each))
+        table.add_row(safe(name), *_row(each, wide)[: len(shown)])
     screen.print(table)
     for name, each in found.policies.items():
         _print_details(screen, name, each)
     _print_pairs(screen, found)
 
 
-def _row(each: PolicyReport) -> tuple[str, ...]:
+def _row(each: PolicyReport, wide: int) -> tuple[str, ...]:
     low, high = each.ci95
     return (
         str(each.tasks),
         "-" if each.solve_rate is None else f"{each.solve_rate:.1%}",
         f"{low:.1%} to {high:.1%}",
-        _bar(each.solve_rate, each.ci95),
+        _bar(each.solve_rate, each.ci95, wide),
         f"{each.steps:.1f}",
         f"{each.tokens:.0f}",
         f"{each.episode_sec:.2f}",
     )
 
 
-def _bar(rate: float | None, ci95: tuple[float, float]) -> str:
-    """An interval as a picture: from 0 on the left to 1 on the right."""
-    if rate is None:
+def _bar(rate: float | None, ci95: tuple[float, float], wide: int) -> str:
+    """An interval as a picture: from 0 on the left to 1 on the right. None where it is narrow."""
+    if rate is None or wide < _LEAST:
         return ""
-    low, middle, high = (round(value * (_WIDTH - 1)) for value in (ci95[0], rate, ci95[1]))
-    marks = ["─" if low <= at <= high else "·" for at in range(_WIDTH)]
+    low, middle, high = (round(value * (wide - 1)) for value in (ci95[0], rate, ci95[1]))
+    marks = ["─" if low <= at <= high else "·" for at in range(wide)]
     marks[middle] = "●"
     return "".join(marks)
 

@@ -76,6 +76,19 @@ def test_a_report_reads_what_an_evaluation_printed(played):
     assert "pass@2 100.0%" in shown.stdout
 
 
+@pytest.mark.parametrize("columns", [50, 60, 80, 100, 200])
+def test_a_narrow_terminal_shows_names_and_rates_whole(played, columns):
+    out, report = played
+    shown = CliRunner().invoke(app, ["report", str(out)], env={"COLUMNS": str(columns)})
+    lines = shown.stdout.splitlines()
+    assert max(map(len, lines[:6])) <= columns
+    for name, each in report.items():
+        (row,) = [line for line in lines if line.startswith(f"  {name} ")]
+        low, high = each["ci95"]
+        assert f"{each['solve_rate']:.1%}   {low:.1%} to {high:.1%}" in row
+        assert ("●" in row) == (columns >= 80)
+
+
 def test_a_single_run_is_reported_on_too(played):
     out, _ = played
     (run,) = out.glob("oracle-*")
