@@ -85,7 +85,8 @@ def test_a_narrow_terminal_shows_names_and_rates_whole(played, columns):
     for name, each in report.items():
         (row,) = [line for line in lines if line.startswith(f"  {name} ")]
         low, high = each["ci95"]
-        assert f"{each['solve_rate']:.1%}   {low:.1%} to {high:.1%}" in row
+        assert f" {each['solve_rate']:.1%} " in row
+        assert f" {low:.1%} to {high:.1%} " in row
         assert ("●" in row) == (columns >= 80)
 
 

@@ -122,6 +122,8 @@ class Stage:
             try:
                 for _ in range(max(_TWICE, self._workers)):
                     batch = await asyncio.to_thread(self._fill, candidates)
+                    if not batch.seen:
+                        break
                     running.append(asyncio.create_task(self._seen(batch)))
                 wave = [one for each in running for one in await each]
             finally:
