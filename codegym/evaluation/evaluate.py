@@ -93,6 +93,8 @@ def open_evaluation(folder: Path) -> list[PolicyRun]:
     for name, place in _read(folder / FILE).items():
         if (folder / place / "run.json").exists():
             found.append(read_run(name, open_run(folder / place)))
+    if not found:
+        raise NotFoundError("run in an evaluation", str(folder), hint="no policy was played yet")
     return found
 
 

@@ -9,7 +9,7 @@ from codegym.errors import UsageError
 from codegym.mutation.generate import Generated
 from codegym.tasks import Environment, PackInfo, is_pack, read_info, read_rows
 from codegym.tasks.knobs import Knobs
-from codegym.tasks.pack import ROWS
+from codegym.tasks.pack import INFO, ROWS
 from codegym.tasks.rewriting import require_pack_name, require_writable, rewrite_pack
 from codegym.types import Task
 
@@ -22,12 +22,17 @@ def place_for(environment: Environment, out: Path | None) -> Path:
         out: Another folder, where one is named.
 
     Raises:
-        UsageError: That folder cannot be a pack, by its name or because it cannot be written to.
+        UsageError: That folder cannot be a pack, by its name, because it cannot be written to, or
+            because something else is in it.
     """
     if out is not None:
         folder = out.expanduser().absolute()
         require_pack_name(folder)
         require_writable(folder)
+        if folder.is_dir() and not is_pack(folder) and any(folder.iterdir()):
+            raise UsageError(
+                f"{folder} is no pack (no {INFO}) and not empty; name another folder with --out"
+            )
         return folder
     own = Path.cwd() / ".codegym"
     if environment.folder.parent == own / "environments":

@@ -24,7 +24,7 @@ class Budget:
 
     Attributes:
         steps: Steps in all, those before a stop included; None: no bound.
-        minutes: Wall time of this start; None: no bound.
+        minutes: Wall time of this start, above 0; None: no bound.
         save_every: Steps between checkpoints, >= 1. One is written at the end, however it comes.
     """
 
@@ -35,6 +35,8 @@ class Budget:
     def __post_init__(self) -> None:
         if self.steps is None and self.minutes is None:
             raise UsageError("give --steps or --minutes: training has no end of its own")
+        if self.minutes is not None and not self.minutes > 0:
+            raise UsageError(f"minutes: must be above 0, got {self.minutes}")
 
 
 class Watcher:

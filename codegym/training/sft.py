@@ -97,6 +97,7 @@ async def train_sft(
         UnavailableError: A part is missing, or memory does not suffice.
     """
     watcher = watcher or Watcher()
+    device = device_named(config.device)  # what is not there is told before anything is played
     with Checkpoints(config.out, config.pins()) as folder:
         shown = await demonstrations(config, runs)
         watcher.note(f"{len(shown)} demonstrations")
@@ -104,7 +105,7 @@ async def train_sft(
         renderer = Renderer(tokenizer, config.options.toolbox.functions)
         examples = [s for each in shown for s in sequences(renderer.demonstrate(each))]
         examples = _fitting(examples, model.config.max_position_embeddings, watcher)
-        model = for_training(model, device_named(config.device), lora=config.lora)
+        model = for_training(model, device, lora=config.lora)
         learner = Learner(model, tokenizer, config.how)
         with Session(folder, learner, config.budget, watcher) as session:
             for batch in _batches(examples, config.batch, config.seed, start=session.number):

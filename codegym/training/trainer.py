@@ -118,12 +118,12 @@ async def train_rl(
     watcher = watcher or Watcher()
     if config.samples < 2:
         raise UsageError(f"samples: a group needs at least 2 episodes, got {config.samples}")
-    marker = _marker(config)
+    device, marker = device_named(config.device), _marker(config)
     source = choose_rows(_source(config), kind_of(config.env_id))
     with Checkpoints(config.out, config.pins(source)) as folder:
         outcomes = _Outcomes(config.out / _OUTCOMES, folder.latest)
         model, tokenizer = load(config.init, seed=config.seed)
-        model = for_training(model, device_named(config.device), lora=config.lora)
+        model = for_training(model, device, lora=config.lora)
         learner = Learner(model, tokenizer, config.how)
         improver = Improver(learner, config.objective, config.feedback)
         judge = load_policy(config.judge, source) if config.judge else None

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from mutants import make_mutant_home
 
 from codegym.agents import load_policy
-from codegym.agents.edits.choices import choices
+from codegym.agents.edits.choices import _edits, choices
 from codegym.agents.edits.context import BUCKETS, WIDTH, features
 from codegym.agents.edits.prior import Prior, is_answer
 from codegym.agents.edits.survey import as_call, surveyed
@@ -54,6 +54,28 @@ def test_choices_are_the_same_again_and_no_two_make_the_same():
     assert len({e.mutant for e in edits}) == len(edits) > 20
     assert [e.edit for e in edits_of(limit=5)] == [e.edit for e in edits[:5]]
     assert edits_of(b"") == ()
+
+
+def test_what_is_remembered_of_a_file_is_of_that_file_alone():
+    """Edits are found once for each path, text and language."""
+
+    def told(edits):
+        return [(e.path, e.operator, e.edit, e.mutant, e.source.source) for e in edits]
+
+    other, script = SOURCE.replace(b"!= 7", b"== 8"), b"let total = (a, b) => a + b > 3;\n"
+    asked = [
+        {"a.py": parse(SOURCE, "python")},
+        {"b.py": parse(SOURCE, "python"), "a.py": parse(other, "python")},
+        {"a.js": parse(script, "javascript")},
+        {"a.js": parse(script, "typescript")},
+    ]
+    warm = [told(choices(files, {}, 1000)) for files in (*asked, *asked)]
+    fresh = []
+    for files in asked:
+        _edits.cache_clear()
+        fresh.append(told(choices(files, {}, 1000)))
+    assert all(fresh)
+    assert warm == [*fresh, *fresh]
 
 
 def test_suspicious_places_come_first():

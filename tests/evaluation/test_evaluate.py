@@ -113,6 +113,13 @@ async def test_a_policy_is_added_and_what_is_done_is_kept(played, tmp_path):
     assert "options.max_steps" in report[name].unpaired["oracle"]
 
 
+async def test_an_evaluation_of_which_nothing_was_played_is_told(tmp_path):
+    with pytest.raises(DataError, match="nowhere"):
+        await evaluate(config(tmp_path / "a", f"scripted:{tmp_path / 'nowhere.json'}"))
+    with pytest.raises(NotFoundError, match="no policy was played yet"):
+        open_evaluation(tmp_path / "a")
+
+
 async def test_what_cannot_be_evaluated_is_refused(tmp_path):
     with pytest.raises(UsageError, match="at least one policy"):
         await evaluate(config(tmp_path / "a"))

@@ -312,6 +312,10 @@ async def test_a_folder_that_can_be_no_pack_is_told_before_anything_runs(tiny, t
     for name in ("Mine", "my tasks", "x" * 80):
         with pytest.raises(UsageError, match=r"cannot be a pack: .* is no name"):
             place_for(tiny, tmp_path / name)
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "chapter.tex").touch()
+    with pytest.raises(UsageError, match=r"thesis is no pack \(no pack.json\) and not empty"):
+        place_for(tiny, tmp_path / "thesis")
 
 
 async def test_a_pack_for_an_environment_that_changed_is_left_alone(tiny, faults, tmp_path):

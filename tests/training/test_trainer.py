@@ -28,7 +28,7 @@ from codegym.training.metrics import read_metrics  # noqa: E402
 from codegym.training.models import load, save_model  # noqa: E402
 from codegym.training.sequences import sequences  # noqa: E402
 from codegym.training.session import Budget, Watcher  # noqa: E402
-from codegym.training.sft import imitate  # noqa: E402
+from codegym.training.sft import SftConfig, imitate, train_sft  # noqa: E402
 from codegym.training.trainer import RlConfig, train_rl  # noqa: E402
 from codegym.types import Action, Turn, call  # noqa: E402
 
@@ -325,6 +325,17 @@ def test_memory_that_does_not_suffice_is_told(tiny_model, make_sequence):
 def test_training_without_an_end_is_refused():
     with pytest.raises(UsageError, match="give --steps or --minutes"):
         Budget()
+    for minutes in (0.0, -1.0, float("nan")):
+        with pytest.raises(UsageError, match="minutes: must be above 0"):
+            Budget(minutes=minutes)
+
+
+async def test_a_device_that_is_not_there_is_told_before_anything_is_played(tmp_path):
+    with pytest.raises(UnavailableError, match="device=cuda:99"):
+        await train_rl(_config("nowhere", tmp_path / "rl", device="cuda:99"), stage=Desk())
+    config = SftConfig(tmp_path / "sft", ENV, Budget(steps=1), tasks="none", device="cuda:99")
+    with pytest.raises(UnavailableError, match="device=cuda:99"):
+        await train_sft(config)
 
 
 def test_a_model_that_is_none_is_named(tmp_path):

@@ -48,7 +48,8 @@ def find(model: str) -> Path:
         if not any((folder / name).is_file() for name in (_CONFIG, _ADAPTER)):
             raise DataError(folder / _CONFIG, "there is none, so this is no model's folder")
         return folder
-    if model.count("/") != 1 or model.startswith((".", "/", "~")):
+    owner = model.partition("/")[0]
+    if model.count("/") != 1 or model.startswith((".", "/", "~")) or Path(owner).is_dir():
         raise NotFoundError("model", model, hint="give a folder, or OWNER/NAME on the hub")
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError

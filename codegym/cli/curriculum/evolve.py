@@ -46,13 +46,25 @@ Out = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class Evolved:
-    """What became of one environment's parents."""
+    """What became of one environment's parents.
+
+    Attributes:
+        environment: Its name.
+        parents: How many there were.
+        wanted: How many tasks they were to give.
+        tasks: Ids of those that they gave.
+        pack: Name of the pack that those are in.
+        folder: Where it is.
+        funnel: Why other edits around them became none, reason to count.
+    """
 
     environment: str
     parents: int
+    wanted: int
     tasks: list[str]
     pack: str
     folder: Path
+    funnel: dict[str, int]
 
 
 def evolve(
@@ -129,9 +141,10 @@ def _print(curriculum: Curriculum, found: Sequence[Evolved]) -> None:
     out, new = console(), []
     for one in found:
         of = f"{counted(one.parents, 'parent')} in {one.environment}"
-        if not one.tasks:
-            told = f"no task of {of}: what edits are left around them makes none that is new"
+        if len(one.tasks) < one.wanted:
+            told = f"{of} gave {len(one.tasks)} of {counted(one.wanted, 'task')}: {_fallen(one)}"
             out.print(safe(told), style="yellow", soft_wrap=True)
+        if not one.tasks:
             continue
         told = f"{counted(len(one.tasks), 'task')} of {of}: the pack {one.pack}, in {one.folder}"
         out.print(safe(told), soft_wrap=True)
@@ -141,6 +154,14 @@ def _print(curriculum: Curriculum, found: Sequence[Evolved]) -> None:
         named = ", ".join(f'"{name}"' for name in (*curriculum.sources, *missing))
         told = f"to have them drawn, say in [pool] of {curriculum.spec.path}: tasks = [{named}]"
         out.print(safe(told), style="dim", soft_wrap=True)
+
+
+def _fallen(one: Evolved) -> str:
+    """Why there were no more, in words."""
+    from codegym.mutation import REASONS
+
+    fallen = (f"{count} {REASONS[why]}" for why, count in one.funnel.items())
+    return f"no other edit around them makes a new task ({'; '.join(fallen) or 'none is left'})"
 
 
 async def _of_environment(
@@ -182,7 +203,8 @@ async def _of_environment(
     new = [*adopted(made.tasks, chosen, ids), *turned]
     if new:
         mutation.pack(folder, home, replace(made, tasks=tuple(new)))
-    return Evolved(name, len(chosen), [task.instance_id for task in new], folder.name, folder)
+    names = [task.instance_id for task in new]
+    return Evolved(name, len(chosen), count, names, folder.name, folder, dict(made.funnel))
 
 
 def _outcomes(run: Path) -> list[Outcome]:

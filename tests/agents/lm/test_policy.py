@@ -176,6 +176,10 @@ def test_what_cannot_be_loaded_is_named(tiny, tmp_path, monkeypatch):
         LanguageModel(str(tiny), device="gpu")
     with pytest.raises(NotFoundError, match=r"no model named '\./nowhere'"):
         LanguageModel("./nowhere")
+    (tmp_path / "runs").mkdir()
+    monkeypatch.chdir(tmp_path)  # where `runs` is a folder, and nobody's name on the hub
+    with pytest.raises(NotFoundError, match="no model named 'runs/none'"):
+        LanguageModel("runs/none")
     with pytest.raises(DataError, match="no model's folder"):
         LanguageModel(str(tmp_path))
     broken = shutil.copytree(tiny, tmp_path / "broken")

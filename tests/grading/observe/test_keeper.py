@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import pytest
 
+from codegym.envs.marking import Marker, Remembering
 from codegym.grading.observe.stored import dump, load
 from codegym.grading.runners.pytest import PytestRunner
 from codegym.grading.setting import Setting
@@ -84,6 +85,24 @@ async def test_ready_does_not_wait_for_it_and_a_sandbox_that_stays_begins_it(ran
                 break
         assert backend.started == 14  # twelve more for the one, none for the other
         await box.stop()
+    finally:
+        await setting.close()
+
+
+async def test_who_remembers_grades_records_nothing_before_one_needs_it(range_, tiny):
+    setting = Remembering(Counting())
+    backend, setting.marker = setting.backend, Marker()
+    try:
+        ready = await setting.ready(fresh(range_.task, "brief"), tiny)
+        box = await setting.start(ready)
+        await asyncio.sleep(1.5)  # within which another setting would have begun
+        assert backend.started == 1
+        await box.stop()
+        assert (await setting.grade(ready, Manifest())).score == 0.0
+        assert backend.started == 2
+        assert (await setting.grade(ready, range_.gold)).score == 1.0
+        assert backend.started == 16  # twelve of the recording, the work as it is, and observed
+        assert setting.marker.tally.unique == 2
     finally:
         await setting.close()
 
