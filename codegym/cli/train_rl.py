@@ -58,9 +58,9 @@ def rl(
 ) -> None:
     """Train by rewards: episodes in sandboxes, real grades, a step; again.
 
-    Give the same command again to go on where it was stopped. With --memo, what was graded before
-    is not graded again, but for a twentieth, and what fails a test as it is written is held against
-    nothing else; the exit status is 1 where a grade was not the same.
+    The same command goes on where it was stopped. With --memo, only a twentieth of what was graded
+    is graded again, and what fails a test as it is written is held against nothing else; the exit
+    status is 1 where a grade was not the same.
     """
     given.require_train()
     from codegym.training.session import Budget
@@ -86,7 +86,6 @@ def rl(
         options=given.episode(parts, env, tools, max_steps=max_steps, max_output_chars=4000),
         **_how(parts, learning_rate, feedback),
     )
-
     taken = _watched(config, ray, ray_actors)
     given.tell(out, taken, as_object=json)
     _require_same(out)

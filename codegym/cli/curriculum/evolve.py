@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from codegym.curriculum import Curriculum, Outcome
     from codegym.curriculum.evolution import Parent
     from codegym.grading.setting import Setting
+    from codegym.mutation import Reason
 
 #: Faults of a child: of one that is to be harder, several.
 _ORDERS = range(1, 4)
@@ -64,7 +65,7 @@ class Evolved:
     tasks: list[str]
     pack: str
     folder: Path
-    funnel: dict[str, int]
+    funnel: Mapping[Reason, int]
 
 
 def evolve(
@@ -204,7 +205,7 @@ async def _of_environment(
     if new:
         mutation.pack(folder, home, replace(made, tasks=tuple(new)))
     names = [task.instance_id for task in new]
-    return Evolved(name, len(chosen), count, names, folder.name, folder, dict(made.funnel))
+    return Evolved(name, len(chosen), count, names, folder.name, folder, made.funnel)
 
 
 def _outcomes(run: Path) -> list[Outcome]:
