@@ -82,11 +82,13 @@ class Session:
         if folder.latest is not None:
             self.state = learner.load(folder.latest)
             self.number = self.state["number"]
-            watcher.note(f"going on after step {self.number}")
         self._saved = self.number if folder.latest else -1
         self._until = time.monotonic() + 60 * (
             math.inf if budget.minutes is None else budget.minutes
         )
+        if folder.latest is not None:
+            ends = "going on after" if self.goes_on else "nothing is left to do after"
+            watcher.note(f"{ends} step {self.number}")
         self._held = ExitStack()
         self._metrics = self._held.enter_context(Metrics(folder.path, self.number))
 

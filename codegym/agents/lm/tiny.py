@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from codegym.agents.lm.loading import quietly
 from codegym.agents.lm.template import NO_SYSTEM
 
 if TYPE_CHECKING:
@@ -106,6 +107,7 @@ def make_tiny(
     """Train a tokenizer, make a model, save both; ``hf:FOLDER`` then names it."""
     size = shape or TinyShape()
     tokenizer = train_tokenizer(texts, size.vocabulary)
-    make_model(tokenizer, seed=seed, shape=size).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
+    with quietly():
+        make_model(tokenizer, seed=seed, shape=size).save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
     return folder
