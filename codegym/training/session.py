@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 import time
 from collections.abc import Callable, Mapping
@@ -129,18 +128,3 @@ class Session:
     ) -> None:
         with self._held:
             self.save()
-
-
-def digest_of(folder: Path) -> str:
-    """SHA-256 of a model's files, checkpoints of a training apart; ``""`` where it is no folder."""
-    if not folder.is_dir():
-        return ""
-    digest = hashlib.sha256()
-    for file in sorted(folder.iterdir()):
-        if file.is_file() and file.suffix in {".json", ".safetensors", ".bin", ".jinja"}:
-            if file.name == "train.json":
-                continue
-            digest.update(f"{file.name}\0".encode())
-            with file.open("rb") as content:
-                digest.update(hashlib.file_digest(content, "sha256").digest())
-    return digest.hexdigest()

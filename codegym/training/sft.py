@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from torch import Tensor
 
-from codegym.agents.lm.loading import device_named
+from codegym.agents.lm.loading import device_named, digest
 from codegym.agents.lm.renderer import Renderer
 from codegym.agents.lm.tiny import make_tiny
 from codegym.envs.options import EpisodeOptions
@@ -29,7 +29,7 @@ from codegym.training.losses import token_mean
 from codegym.training.models import for_training, load
 from codegym.training.scoring import logprobs
 from codegym.training.sequences import TokenSequence, sequences
-from codegym.training.session import Budget, Session, Watcher, digest_of
+from codegym.training.session import Budget, Session, Watcher
 from codegym.types import Trajectory
 
 _DEMONSTRATOR = "codegym.training.demonstrations:Demonstrator"
@@ -74,7 +74,7 @@ class SftConfig:
             "tasks": self.tasks or "",
             "tasks_digest": resolve(self.tasks).digest,
             "model": self.model or "tiny",
-            "model_digest": digest_of(Path(self.model)) if self.model else "",
+            "model_digest": digest(Path(self.model)) if self.model else "",
             "batch": str(self.batch),
             "learning_rate": str(self.how.learning_rate),
             "warmup": str(self.how.warmup),

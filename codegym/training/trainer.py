@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from codegym.agents.lm.engines.transformers import TransformersEngine
-from codegym.agents.lm.loading import device_named
+from codegym.agents.lm.loading import device_named, digest
 from codegym.agents.lm.policy import TokenPolicy
 from codegym.agents.lm.renderer import Renderer
 from codegym.agents.load import closing, load_policy
@@ -39,7 +39,7 @@ from codegym.training.learner import Learner, Steps
 from codegym.training.models import for_training, load
 from codegym.training.objective import Improver, Objective
 from codegym.training.sequences import Span, TokenSequence
-from codegym.training.session import Budget, Session, Watcher, digest_of
+from codegym.training.session import Budget, Session, Watcher
 from codegym.types import EpisodeResult, Policy, SamplingParams, Task, TaskSource
 
 _OUTCOMES = "curriculum.sqlite"
@@ -90,7 +90,7 @@ class RlConfig:
         """What makes it this training and no other."""
         free = {"out", "budget", "memo", "workers", "device", "sandbox"}
         given = {f.name: str(getattr(self, f.name)) for f in fields(self) if f.name not in free}
-        digests = {"tasks_digest": source.digest, "init_digest": digest_of(Path(self.init))}
+        digests = {"tasks_digest": source.digest, "init_digest": digest(Path(self.init))}
         return {"training": "rl", **given, **digests}
 
 
