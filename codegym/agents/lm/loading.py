@@ -68,7 +68,7 @@ def find(model: str) -> Path:
 
 
 def digest(folder: Path) -> str:
-    """Digest of weights, tokenizer and settings, 16 hex digits; where there is no folder, of nothing."""
+    """Digest of weights, tokenizer and settings, in 16 hex digits; of no folder, of nothing."""
     total = hashlib.sha256()
     for path in sorted({path for pattern in _FILES for path in folder.glob(pattern)}):
         if path.is_file():
