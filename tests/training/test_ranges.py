@@ -6,6 +6,9 @@ from dataclasses import fields
 import pytest
 
 from codegym.errors import UsageError
+
+pytest.importorskip("torch")
+
 from codegym.training.demonstrations import Showing
 from codegym.training.feedback import Feedback
 from codegym.training.learner import Steps
