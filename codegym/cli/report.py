@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from codegym.evaluation.report import PolicyReport, PolicyRun, Report
 
-_COLUMNS = ("tasks", "solved", "95 %", "", "steps", "tokens", "sec")
-#: Characters of a picture at most and at least, of a policy's name at most, and of all the rest.
-_WIDTH, _LEAST, _NAME, _NUMBERS = 24, 6, 20, 62
+_COLUMNS = ("tasks", "solved", "95 %", "steps", "tokens", "sec")
+#: Characters of a picture at most and at least, of a policy's name at most, and between columns.
+_WIDTH, _LEAST, _NAME, _BETWEEN = 24, 6, 20, 3
 
 
 def report(
@@ -35,7 +35,7 @@ def report(
     same seeds, by McNemar's exact test (with several samples, by flipping the signs of tasks'
     differences); all p-values of a report are corrected together (Holm).
     """
-    from codegym.evaluation import open_evaluation
+    from codegym.evaluation import open_evaluation, unplayed
 
     runs = [run for folder in folders for run in open_evaluation(folder)]
     names = [run.name for run in runs]
@@ -44,6 +44,9 @@ def report(
             told = f"the policy {name!r} is there twice; report on one of its folders at a time"
             raise UsageError(told)
     show(runs, as_json=json)
+    for name in [name for folder in folders for name in unplayed(folder)]:
+        told = f"{safe(name)}: nothing was played yet"
+        console(stderr=True).print(told, style="yellow", soft_wrap=True)
 
 
 def show(runs: Sequence[PolicyRun], *, as_json: bool) -> None:
@@ -73,28 +76,30 @@ def _print(found: Report) -> None:
     from rich.table import Table
 
     screen = console()
-    longest = min(max((len(name) for name in found.policies), default=0), _NAME)
-    wide = min(_WIDTH, screen.width - _NUMBERS - longest)
+    rows = {safe(name): _row(each) for name, each in found.policies.items()}
+    longest = min(max(map(len, rows)), _NAME)
+    widths = [max(map(len, column)) for column in zip(_COLUMNS, *rows.values(), strict=True)]
+    wide = min(_WIDTH, screen.width - longest - sum(widths) - _BETWEEN * (len(widths) + 2))
     table = Table(box=box.SIMPLE_HEAD)
     table.add_column("policy", overflow="fold", min_width=longest)
-    shown = _COLUMNS if wide >= 0 else _COLUMNS[:3]
-    for name in shown:
-        table.add_column(name, justify="left" if name == "" else "right", no_wrap=True)
-    for name, each in found.policies.items():
-        table.add_row(safe(name), *_row(each, wide)[: len(shown)])
+    shown = len(_COLUMNS) + 1 if wide >= 0 else 3
+    for name in [*_COLUMNS[:3], "", *_COLUMNS[3:]][:shown]:
+        table.add_column(name, justify="right" if name else "left", no_wrap=True)
+    for (name, row), each in zip(rows.items(), found.policies.values(), strict=True):
+        picture = _bar(each.solve_rate, each.ci95, wide)
+        table.add_row(name, *[*row[:3], picture, *row[3:]][:shown])
     screen.print(table)
     for name, each in found.policies.items():
         _print_details(screen, name, each)
     _print_pairs(screen, found)
 
 
-def _row(each: PolicyReport, wide: int) -> tuple[str, ...]:
+def _row(each: PolicyReport) -> tuple[str, ...]:
     low, high = each.ci95
     return (
         str(each.tasks),
         "-" if each.solve_rate is None else f"{each.solve_rate:.1%}",
         f"{low:.1%} to {high:.1%}",
-        _bar(each.solve_rate, each.ci95, wide),
         f"{each.steps:.1f}",
         f"{each.tokens:.0f}",
         f"{each.episode_sec:.2f}",
@@ -114,6 +119,8 @@ def _bar(rate: float | None, ci95: tuple[float, float], wide: int) -> str:
 def _print_details(screen: Console, name: str, each: PolicyReport) -> None:
     """What a table has no room for: only what there is to say."""
     told = []
+    if each.episodes < each.planned:
+        told.append(f"{each.episodes} of {each.planned} episodes were played so far")
     if len(each.pass_at) > 1:
         told.append(", ".join(f"pass@{k} {value:.1%}" for k, value in each.pass_at.items()))
     levels = {level: rate for level, rate in each.assurance.items() if rate.solve_rate is not None}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from codegym.cli.output import console, print_json
+from codegym.cli.output import console, counted, print_json
 from codegym.errors import UnavailableError
 
 if TYPE_CHECKING:
@@ -63,7 +63,11 @@ def tell(out: Path, taken: int, *, as_object: bool) -> None:
     if as_object:
         print_json(as_json(out, taken))
         return
-    console().print(f"{taken} steps; the model is hf:{out}", soft_wrap=True)
+    console().print(f"{counted(taken, 'step')}; the model is hf:{out}", soft_wrap=True)
+    if not _learned(out):
+        told = "nothing was learned: no two episodes of a task had different rewards. Take easier "
+        told += "tasks, more --samples, or --feedback on"
+        console().print(told, style="yellow", soft_wrap=True)
     if graded := gradings(out):
         console().print(
             f"{graded['unique']} gradings, {graded['hits']} more from memory; {graded['again']} of "
@@ -81,6 +85,13 @@ def as_json(out: Path, taken: int) -> dict[str, Any]:
     told = {"out": out, "policy": f"hf:{out}", "steps": taken, "last": last}
     graded = gradings(out)
     return told | ({"gradings": graded} if graded else {})
+
+
+def _learned(out: Path) -> bool:
+    """Whether any step had anything to learn from."""
+    from codegym.training.metrics import read_metrics
+
+    return any("loss" in values for values in read_metrics(out))
 
 
 def gradings(out: Path) -> dict[str, int]:

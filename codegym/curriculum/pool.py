@@ -19,13 +19,16 @@ def open_pool(spec: Spec) -> Joined:
     """The sources that a spec names, with the tasks that it lets in.
 
     Raises:
-        NotFoundError: A source is not there.
         UsageError: No task is left.
-        DataError: A file is wrong.
+        DataError: A file is wrong, or the spec names a source that is not there.
     """
     named = spec.tasks or (None,)
     parts: list[TaskFile] = []
-    for source in (resolve(name) for name in named):
+    for name in named:
+        try:
+            source = resolve(name)
+        except NotFoundError as error:
+            raise DataError(spec.path, str(error), field="pool.tasks") from error
         parts.extend(source.parts if isinstance(source, Joined) else [source])
     everything = Joined(spec.name, parts)
     everything.require_any()

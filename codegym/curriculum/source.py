@@ -19,7 +19,7 @@ from codegym.curriculum.ratings import Rating, ratings_file, read_ratings
 from codegym.curriculum.samplers import load_sampler
 from codegym.curriculum.samplers.base import Sampler
 from codegym.curriculum.spec import Spec, load_spec
-from codegym.errors import UsageError
+from codegym.errors import DataError, UsageError
 from codegym.store import EventLog
 from codegym.tasks import Joined
 from codegym.types import EpisodeResult, Task
@@ -50,9 +50,10 @@ def open_curriculum(named: str) -> Curriculum:
     """Open a curriculum by its file, or by the name of a bundled one.
 
     Raises:
-        NotFoundError: It, or something that it names, is not there.
-        DataError: A file is wrong, or the spec asks for what its tasks cannot give.
-        UsageError: Its sampler cannot be used, or no task is left.
+        NotFoundError: It is not there.
+        DataError: A file is wrong, or the spec names what is not there, a sampler that cannot be
+            used, or asks for what its tasks cannot give.
+        UsageError: No task is left.
     """
     return Curriculum(load_spec(named))
 
@@ -86,9 +87,12 @@ class Curriculum:
         self.name = spec.name
         self.digest = _digest(spec.digest, self._source.digest, _told(ratings))
         self.pool = tuple(slim(task, ratings.get(task.instance_id)) for task in self._source)
-        self.sampler = load_sampler(
-            spec.sampler, spec.options, seed=spec.seed, category=spec.category
-        )
+        try:
+            self.sampler = load_sampler(
+                spec.sampler, spec.options, seed=spec.seed, category=spec.category
+            )
+        except UsageError as error:
+            raise DataError(spec.path, str(error), field="sampler") from error
         if isinstance(self.sampler, Sampler):
             self.sampler.model.know(self.pool)  # all at once, before it is told of any
         self.model = Difficulty(category=spec.category)

@@ -1,7 +1,7 @@
 """Policies compared: the same tasks and seeds for each, and what the differences are worth."""
 
 from codegym.evaluation.comparing import Comparison, compare
-from codegym.evaluation.evaluate import EvaluationConfig, evaluate, open_evaluation
+from codegym.evaluation.evaluate import EvaluationConfig, evaluate, open_evaluation, unplayed
 from codegym.evaluation.report import PolicyReport, Report, report_on
 
 __all__ = [
@@ -13,4 +13,5 @@ __all__ = [
     "evaluate",
     "open_evaluation",
     "report_on",
+    "unplayed",
 ]

@@ -1,6 +1,6 @@
 """Several policies on the same tasks and seeds, in one folder that can be resumed.
 
-evaluation.json        the policies, in order, each with the name of its folder
+evaluation.json        the policies, in order, each with its folder and how many episodes it plays
 <policy>/              its run: see ``codegym.runs.layout``
 """
 
@@ -10,15 +10,17 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from codegym.agents import policy_options
+from codegym.envs.kinds import choose_rows
 from codegym.envs.options import EpisodeOptions
 from codegym.errors import DataError, NotFoundError, UsageError
 from codegym.evaluation.report import PolicyRun, read_run
 from codegym.loop import RunConfig, Watcher, run
+from codegym.registration import resolve
 from codegym.runs import open_run
 from codegym.store import locked_folder, replacing
 
@@ -59,7 +61,8 @@ async def evaluate(
         UnavailableError: This machine lacks a part.
     """
     shared = _options(config)
-    folders = _claim(config.out, config.policies)
+    source = choose_rows(resolve(config.tasks), config.options.kind)
+    folders = _claim(config.out, config.policies, config.samples * sum(1 for _ in source))
     for name, folder in folders.items():
         one = RunConfig(
             env_id=config.env_id,
@@ -90,9 +93,11 @@ def open_evaluation(folder: Path) -> list[PolicyRun]:
         single = open_run(folder)
         return [read_run(single.pins.policy, single)]
     found = []
-    for name, place in _read(folder / FILE).items():
+    policies, planned = _read(folder / FILE)
+    for name, place in policies.items():
         if (folder / place / "run.json").exists():
-            found.append(read_run(name, open_run(folder / place)))
+            one = read_run(name, open_run(folder / place))
+            found.append(replace(one, planned=planned.get(name, 0)))
     if not found:
         raise NotFoundError("run in an evaluation", str(folder), hint="no policy was played yet")
     return found
@@ -116,8 +121,16 @@ def _options(config: EvaluationConfig) -> dict[str, dict[str, str]]:
     }
 
 
-def _claim(out: Path, policies: Sequence[str]) -> dict[str, str]:
-    """Note the policies, after those that are noted already."""
+def unplayed(folder: Path) -> list[str]:
+    """Policies of an evaluation of which no episode was begun."""
+    if not (folder / FILE).exists():
+        return []
+    policies, _ = _read(folder / FILE)
+    return [name for name, place in policies.items() if not (folder / place / "run.json").exists()]
+
+
+def _claim(out: Path, policies: Sequence[str], episodes: int) -> dict[str, str]:
+    """Note the policies, after those that are noted already, and how many episodes each plays."""
     if out.exists() and not out.is_dir():
         raise UsageError(f"--out {out} is a file, where an evaluation's folder is wanted")
     if out.is_dir() and not (out / FILE).exists() and any(out.iterdir()):
@@ -126,11 +139,12 @@ def _claim(out: Path, policies: Sequence[str]) -> dict[str, str]:
         )
     out.mkdir(parents=True, exist_ok=True)
     with locked_folder(out):
-        noted = _read(out / FILE) if (out / FILE).exists() else {}
+        noted, planned = _read(out / FILE) if (out / FILE).exists() else ({}, {})
         every = noted | {name: _folder(name) for name in policies}
-        if every != noted:
+        told = {"policies": every, "episodes": planned | dict.fromkeys(policies, episodes)}
+        if told != {"policies": noted, "episodes": planned}:
             with replacing(out / FILE) as file:
-                file.write(json.dumps({"policies": every}, indent=2).encode() + b"\n")
+                file.write(json.dumps(told, indent=2).encode() + b"\n")
     return {name: every[name] for name in policies}
 
 
@@ -140,10 +154,12 @@ def _folder(policy: str) -> str:
     return f"{readable}-{hashlib.sha256(policy.encode()).hexdigest()[:8]}"
 
 
-def _read(path: Path) -> dict[str, str]:
+def _read(path: Path) -> tuple[dict[str, str], dict[str, int]]:
+    """The policies with their folders, and how many episodes each plays, where that is noted."""
     try:
         value: Any = json.loads(path.read_bytes())
-        policies: Any = value["policies"]
-        return {str(name): str(folder) for name, folder in policies.items()}
+        policies, episodes = value["policies"], value.get("episodes", {})
+        folders = {str(name): str(folder) for name, folder in policies.items()}
+        return folders, {str(name): int(count) for name, count in episodes.items()}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise DataError(path, f"is not what `codegym evaluate` wrote: {error}") from None

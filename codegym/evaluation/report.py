@@ -48,11 +48,15 @@ class Played:
 
 @dataclass(frozen=True, slots=True)
 class PolicyRun:
-    """One policy's run: what it was pinned to, and its episodes."""
+    """One policy's run: what it was pinned to, its episodes, and how many it is to have.
+
+    ``planned`` is 0 where that is not known.
+    """
 
     name: str
     pins: Pins
     episodes: tuple[Played, ...]
+    planned: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +76,8 @@ class PolicyReport:
 
     Attributes:
         tasks: Tasks with a graded episode.
+        episodes: Episodes that have ended.
+        planned: Episodes that are to be played; 0 where that is not known.
         solve_rate: Mean over tasks of the share of graded episodes that solved.
         ci95: Its 95 % interval: Wilson's, or with several samples the bootstrap over tasks.
         pass_at: ``k`` to the chance that one of ``k`` samples solves.
@@ -94,6 +100,7 @@ class PolicyReport:
     version: str
     tasks: int
     episodes: int
+    planned: int
     graded: int
     solved: int
     solve_rate: float | None
@@ -193,6 +200,7 @@ def _alone(run: PolicyRun, seed: int) -> PolicyReport:
         version=run.pins.policy_version,
         tasks=rate.tasks,
         episodes=total,
+        planned=run.planned,
         graded=rate.graded,
         solved=rate.solved,
         solve_rate=rate.solve_rate,

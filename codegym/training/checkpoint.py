@@ -57,14 +57,16 @@ class Checkpoints:
 
     def _claim(self, pins: dict[str, str]) -> None:
         file = self.path / _PINS
-        if file.exists():
+        if self.latest is not None and file.exists():
             _compare(file, pins)
-        elif strangers := sorted(e.name for e in self.path.iterdir() if e.name != _LOCK):
+        elif not file.exists() and (
+            strangers := sorted(e.name for e in self.path.iterdir() if e.name != _LOCK)
+        ):
             raise UsageError(
                 f"{self.path} is no training (no {_PINS}) and not empty ({strangers[0]}…); "
                 "choose another folder with --out"
             )
-        else:
+        else:  # where nothing was learned yet, nothing is gone on with
             with replacing(file) as draft:
                 draft.write(json.dumps(pins, indent=2, ensure_ascii=False).encode() + b"\n")
         self._folder.mkdir(exist_ok=True)

@@ -20,6 +20,11 @@ from codegym.training.ranges import ABOVE_0, ABOVE_0_TO_1, FROM_0, FROM_1, check
 from codegym.training.scoring import check_head, hidden_states, shares_beginnings
 from codegym.training.sequences import TokenSequence
 
+_MEND = (
+    ". Point `latest` beside its folder at the step before, where there is one, or begin anew with "
+    "another --out"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Steps:
@@ -168,7 +173,7 @@ class Learner:
                     weight.copy_(saved)
             self._optimizer.load_state_dict(state["optimizer"])
         except (OSError, RuntimeError, ValueError, KeyError) as error:
-            raise DataError(file, f"cannot be gone on from: {error}") from error
+            raise DataError(file, f"cannot be gone on from: {error}{_MEND}") from error
         torch.set_rng_state(state["rng"]["cpu"])
         if state["rng"]["cuda"] and torch.cuda.is_available():
             torch.cuda.set_rng_state_all(state["rng"]["cuda"])

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from codegym.agents.lm.loading import need, quietly
+from codegym.agents.lm.loading import find, need, quietly
 from codegym.errors import UsageError
 
 
@@ -40,18 +40,19 @@ def load(name: str, *, seed: int = 0) -> tuple[Any, Any]:
         seed: Of what is not in its files, and so is made at random.
 
     Raises:
-        UsageError: It cannot be loaded; says why.
+        UsageError: It cannot be loaded; says why. Else what ``loading.find`` raises.
     """
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
+    folder = find(name)
     with quietly(), torch.random.fork_rng():
         torch.manual_seed(seed)
         try:
-            if (Path(name) / "adapter_config.json").exists():
-                model = _merged(name)
+            if (folder / "adapter_config.json").exists():
+                model = _merged(folder)
             else:
-                model = AutoModelForCausalLM.from_pretrained(name, dtype=torch.float32)
-            tokenizer = AutoTokenizer.from_pretrained(name)
+                model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
+            tokenizer = AutoTokenizer.from_pretrained(folder)
         except (OSError, ValueError) as error:
             raise UsageError(
                 f"{name}: cannot be loaded as a causal language model: {error}"
@@ -59,11 +60,11 @@ def load(name: str, *, seed: int = 0) -> tuple[Any, Any]:
     return model, tokenizer
 
 
-def _merged(name: str) -> Any:
+def _merged(folder: Path) -> Any:
     need("lora", "peft")
     from peft import AutoPeftModelForCausalLM
 
-    return AutoPeftModelForCausalLM.from_pretrained(name, dtype=torch.float32).merge_and_unload()
+    return AutoPeftModelForCausalLM.from_pretrained(folder, dtype=torch.float32).merge_and_unload()
 
 
 def _adapted(model: Any, rank: int) -> Any:

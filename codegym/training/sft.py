@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from torch import Tensor
 
-from codegym.agents.lm.loading import device_named, digest
+from codegym.agents.lm.loading import device_named, digest, find
 from codegym.agents.lm.renderer import Renderer
 from codegym.agents.lm.tiny import make_tiny
 from codegym.envs.options import EpisodeOptions
@@ -98,6 +98,8 @@ async def train_sft(
     """
     watcher = watcher or Watcher()
     device = device_named(config.device)  # what is not there is told before anything is played
+    if config.model is not None:
+        find(config.model)
     with Checkpoints(config.out, config.pins()) as folder:
         shown = await demonstrations(config, runs)
         watcher.note(f"{len(shown)} demonstrations")

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from codegym.agents.lm.engines.transformers import TransformersEngine
-from codegym.agents.lm.loading import device_named, digest
+from codegym.agents.lm.loading import device_named, digest, find
 from codegym.agents.lm.policy import TokenPolicy
 from codegym.agents.lm.renderer import Renderer
 from codegym.agents.load import closing, load_policy
@@ -119,6 +119,7 @@ async def train_rl(
     if config.samples < 2:
         raise UsageError(f"samples: a group needs at least 2 episodes, got {config.samples}")
     device, marker = device_named(config.device), _marker(config)
+    find(config.init)  # what is not there is told before the folder is pinned to it
     source = choose_rows(_source(config), kind_of(config.env_id))
     with Checkpoints(config.out, config.pins(source)) as folder:
         outcomes = _Outcomes(config.out / _OUTCOMES, folder.latest)

@@ -76,6 +76,19 @@ def test_a_report_reads_what_an_evaluation_printed(played):
     assert "pass@2 100.0%" in shown.stdout
 
 
+def test_what_was_not_played_to_its_end_is_told(played, tmp_path):
+    out, report = played
+    assert {each["planned"] for each in report.values()} == {2 * TASKS}
+    shutil.copytree(out, tmp_path / "a")
+    (episodes,) = (tmp_path / "a").glob("oracle-*/episodes.jsonl")
+    episodes.write_text("".join(episodes.read_text().splitlines(keepends=True)[:-1]))
+    shutil.rmtree(*(tmp_path / "a").glob("noop-*"))
+    shown = CliRunner().invoke(app, ["report", str(tmp_path / "a")])
+    assert f"oracle: {2 * TASKS - 1} of {2 * TASKS} episodes were played so far" in shown.stdout
+    assert "noop: nothing was played yet" in shown.stderr
+    assert "played" not in CliRunner().invoke(app, ["report", str(out)]).output
+
+
 @pytest.mark.parametrize("columns", [50, 60, 80, 100, 200])
 def test_a_narrow_terminal_shows_names_and_rates_whole(played, columns):
     out, report = played

@@ -123,10 +123,19 @@ def test_one_that_was_written_but_did_not_count_yet_is_written_again(tmp_path):
 
 
 def test_another_training_is_refused_and_what_differs_is_named(tmp_path):
-    Checkpoints(tmp_path, {"tasks_digest": "aa", "seed": "0"}).close()
+    with Checkpoints(tmp_path, {"tasks_digest": "aa", "seed": "0"}) as folder:
+        folder.save(1, _write("1"))
     with pytest.raises(UsageError, match="tasks_digest was 'aa', is 'bb'; went was None, is 'in'"):
         Checkpoints(tmp_path, {"tasks_digest": "bb", "seed": "0", "went": "in"})
     Checkpoints(tmp_path, {"tasks_digest": "aa", "seed": "0"}).close()
+
+
+def test_where_nothing_was_learned_yet_another_training_may_begin(tmp_path):
+    Checkpoints(tmp_path, {"init": "mistyped"}).close()
+    with Checkpoints(tmp_path, {"init": "right"}) as folder:
+        folder.save(1, _write("1"))
+    with pytest.raises(UsageError, match="init was 'right'"):
+        Checkpoints(tmp_path, {"init": "mistyped"})
 
 
 def test_one_process_trains_at_a_time(tmp_path):

@@ -18,7 +18,7 @@ from codegym.agents.lm.renderer import Renderer  # noqa: E402
 from codegym.agents.lm.tiny import TinyShape, make_tiny  # noqa: E402
 from codegym.envs.options import EpisodeOptions  # noqa: E402
 from codegym.envs.rollouts import Rollouts  # noqa: E402
-from codegym.errors import UnavailableError, UsageError  # noqa: E402
+from codegym.errors import DataError, NotFoundError, UnavailableError, UsageError  # noqa: E402
 from codegym.registration import resolve  # noqa: E402
 from codegym.training.checkpoint import STATE_FILE  # noqa: E402
 from codegym.training.demonstrations import Demonstrator  # noqa: E402
@@ -338,6 +338,13 @@ async def test_a_device_that_is_not_there_is_told_before_anything_is_played(tmp_
         await train_sft(config)
 
 
-def test_a_model_that_is_none_is_named(tmp_path):
+async def test_a_model_that_is_none_is_named_and_nothing_is_made_for_it(beginner, tmp_path):
+    with pytest.raises(DataError, match="this is no model's folder"):
+        load(str(tmp_path))
+    (tmp_path / "config.json").write_text("{}")
     with pytest.raises(UsageError, match="cannot be loaded as a causal language model"):
         load(str(tmp_path))
+    nowhere = str(tmp_path / "mistyped")
+    with pytest.raises(NotFoundError, match=r"no model named '.*mistyped'"):
+        await train_rl(_config(nowhere, tmp_path / "rl"), stage=Desk())
+    assert not (tmp_path / "rl").exists()
