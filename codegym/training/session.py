@@ -82,6 +82,7 @@ class Session:
             self.state = learner.load(folder.latest)
             self.number = self.state["number"]
         self._saved = self.number if folder.latest else -1
+        self._whole = learner.step
         self._until = time.monotonic() + 60 * (
             math.inf if budget.minutes is None else budget.minutes
         )
@@ -100,14 +101,19 @@ class Session:
     def done(self, values: Mapping[str, float]) -> None:
         """Note a step; from time to time a checkpoint is written."""
         self.number += 1
+        self._whole = self._learner.step
         self._metrics.add(self.number, values)
         self._watcher.step(self.number, self._budget, values)
         if self.number % self._budget.save_every == 0:
             self.save()
 
     def save(self) -> None:
-        """Write a checkpoint, unless the newest is of this step or the weights are no numbers."""
-        if self._saved == self.number or not self._learner.sound():
+        """Write a checkpoint, unless the newest is of this step or the weights are of none.
+
+        They are of none where they are no numbers, or where a step of several updates failed.
+        """
+        stopped = self._learner.step != self._whole
+        if self._saved == self.number or stopped or not self._learner.sound():
             return
         self._metrics.sync()
 

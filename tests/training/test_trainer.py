@@ -26,6 +26,7 @@ from codegym.training.feedback import Feedback  # noqa: E402
 from codegym.training.learner import Learner, Steps  # noqa: E402
 from codegym.training.metrics import read_metrics  # noqa: E402
 from codegym.training.models import load, save_model  # noqa: E402
+from codegym.training.objective import Objective  # noqa: E402
 from codegym.training.sequences import sequences  # noqa: E402
 from codegym.training.session import Budget, Watcher  # noqa: E402
 from codegym.training.sft import SftConfig, imitate, train_sft  # noqa: E402
@@ -268,6 +269,24 @@ def _observed(file):
     """How many groups a curriculum was told of."""
     with contextlib.closing(sqlite3.connect(file)) as base:
         return base.execute("SELECT count(*) FROM events").fetchone()[0]
+
+
+async def test_a_step_of_which_an_update_fails_is_in_no_checkpoint(beginner, tmp_path, monkeypatch):
+    really, calls = Learner.update, []
+
+    def update(self, *given):
+        calls.append(1)
+        if len(calls) == 8:
+            raise UsageError("the loss is nan")
+        return really(self, *given)
+
+    monkeypatch.setattr(Learner, "update", update)
+    how = {"objective": Objective(updates=2), "budget": Budget(steps=9, save_every=2)}
+    config = _config(beginner, tmp_path / "rl", **how)
+    with pytest.raises(UsageError, match="the loss is nan"):
+        await train_rl(config, stage=Desk())
+    state = _state(config.out)
+    assert (state["number"], state["step"]) == (2, 4)
 
 
 async def test_a_group_of_one_is_refused(beginner, tmp_path):
