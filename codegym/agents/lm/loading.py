@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _FILES = (
     "*.safetensors", "*.bin", "config.json", "generation_config.json", "adapter_config.json",
     "tokenizer*", "special_tokens_map.json", "added_tokens.json", "vocab*", "merges.txt",
-    "chat_template*",
+    "chat_template*", "*.index.json", "*.model",
 )  # fmt: skip
 _CONFIG, _ADAPTER = "config.json", "adapter_config.json"
 
