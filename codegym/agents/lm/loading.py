@@ -48,8 +48,9 @@ def find(model: str) -> Path:
         if not any((folder / name).is_file() for name in (_CONFIG, _ADAPTER)):
             raise DataError(folder / _CONFIG, "there is none, so this is no model's folder")
         return folder
-    owner = model.partition("/")[0]
-    if model.count("/") != 1 or model.startswith((".", "/", "~")) or Path(owner).is_dir():
+    if Path(model).parent.is_dir() and "/" in model:
+        raise NotFoundError("model", model, hint=f"in {Path(model).parent} there is no such folder")
+    if model.count("/") != 1 or model.startswith((".", "/", "~")):
         raise NotFoundError("model", model, hint="give a folder, or OWNER/NAME on the hub")
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError

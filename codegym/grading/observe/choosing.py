@@ -106,9 +106,10 @@ def quick(seconds: Mapping[str, float]) -> frozenset[str]:
 
 
 def renamed(one: Sight, other: Sight) -> frozenset[str]:
-    """Keys that are not the same tests' in two runs."""
+    """Keys of functions of which one is another test's in another run, or nobody's."""
     names, others = one.evidence.nodes, other.evidence.nodes
-    return frozenset(key for key in names if others.get(key, names[key]) != names[key])
+    moved = {function_of(key) for key, node in names.items() if others.get(key) != node}
+    return frozenset(key for key in names if function_of(key) in moved)
 
 
 def heavy(run: Sight) -> frozenset[int]:

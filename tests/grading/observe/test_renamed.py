@@ -32,8 +32,25 @@ def named(**nodes):
     return Sight((), Evidence(nodes=nodes))
 
 
-def test_what_was_not_run_is_not_renamed():
-    assert renamed(named(a="x", b="y", c="z"), named(a="x", b="z")) == {"b"}
+def test_what_was_not_named_again_is_renamed_too():
+    assert renamed(named(a="x", b="y", c="z"), named(a="x", b="z")) == {"b", "c"}
+
+
+SKIPPING = TEXT.replace(
+    "def test_set(word):",
+    """def test_set(word):
+    if word == "a":
+        pytest.skip("not this one")""",
+)
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_one_that_is_skipped_takes_no_other_with_it(range_):
+    names = [f"tests/test_set.py::test_set[{word}]" for word in WORDS if word != "a"]
+    ready = await with_tests(range_, {"test_set.py": SKIPPING}, *names)
+    recording = await range_.setting.recording(ready)
+    assert recording.covers(ready.task.test_ids)
+    assert (await range_.setting.grade(ready, range_.gold)).score == 1.0
 
 
 @pytest.mark.asyncio(loop_scope="module")
