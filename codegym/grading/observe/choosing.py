@@ -106,9 +106,9 @@ def quick(seconds: Mapping[str, float]) -> frozenset[str]:
 
 
 def renamed(one: Sight, other: Sight) -> frozenset[str]:
-    """Keys of functions of which one is another test's in another run, or nobody's."""
+    """Keys of functions of which one is another test's in another run."""
     names, others = one.evidence.nodes, other.evidence.nodes
-    moved = {function_of(key) for key, node in names.items() if others.get(key) != node}
+    moved = {function_of(key) for key, node in names.items() if others.get(key, node) != node}
     return frozenset(key for key in names if function_of(key) in moved)
 
 
